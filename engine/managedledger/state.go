@@ -1,0 +1,38 @@
+package managedledger
+
+// State is where a managed ledger is in its life.
+type State uint8
+
+// The states. Adds are taken in the first three and sent as soon as a ledger
+// is open; reads work in all but Fenced, Closed and Deleting.
+const (
+	// StateOpen has a ledger to write to.
+	StateOpen State = iota
+	// StateSealing is waiting for the last adds of a full ledger.
+	StateSealing
+	// StateCreating is waiting for a new ledger.
+	StateCreating
+	// StateWriteFailed could not get a new ledger; the next add tries again.
+	StateWriteFailed
+	// StateTerminated is sealed for writing for ever, and readable.
+	StateTerminated
+	// StateFenced has lost the log to another owner.
+	StateFenced
+	// StateDeleting is being deleted.
+	StateDeleting
+	// StateClosed was closed by its owner.
+	StateClosed
+)
+
+// String returns the state's name as it stands in descriptions and metrics.
+func (s State) String() string {
+	return [...]string{
+		"open", "sealing", "creating", "write-failed", "terminated",
+		"fenced", "deleting", "closed", "invalid",
+	}[min(s, StateClosed+1)]
+}
+
+// readable says whether reads may go on in this state.
+func (s State) readable() bool {
+	return s != StateFenced && s != StateDeleting && s != StateClosed
+}
