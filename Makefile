@@ -49,7 +49,7 @@ generated: ## fail if generated code is not up to date
 
 bench: ## measure; prints a table and writes bin/bench.json
 	@mkdir -p bin
-	go run ./conformance/bench
+	go run ./conformance/bench -out bin/bench.json
 
 fuzz: ## fuzz everything that parses bytes, FUZZTIME each (10s)
 	@sh tools/fuzz.sh $(FUZZTIME)
