@@ -3,7 +3,7 @@ package sdk
 import "context"
 
 // MetadataStore holds versioned keys: what describes managed ledgers and
-// cursors. It is a plugin kind of its own; a plugin may offer both.
+// cursors. It is a plugin kind of its own; see [Plugin] for one that offers both.
 //
 // All methods may be called at the same time from many goroutines, block for
 // as long as the medium takes, and end early with the context's error. A write
@@ -47,8 +47,9 @@ type MetadataWriter interface {
 	Delete(ctx context.Context, key string, expected Version) error
 }
 
-// Version counts the writes of a key. A key that was deleted and written again
-// never gets a version that it had before.
+// Version names one write of a key. It rises with every write of the key, not
+// always by one; a key that was deleted and written again never gets a version
+// that it had before.
 type Version int64
 
 const (

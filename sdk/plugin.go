@@ -3,8 +3,10 @@ package sdk
 import "context"
 
 // Plugin is the life of a store: what it answers before anything else, how it
-// is, and its end. A store implements Plugin and [LedgerStore],
-// [MetadataStore] or both.
+// is, and its end. A store that keeps ledgers implements Plugin and
+// [LedgerStore]; one that keeps metadata implements Plugin and [MetadataStore].
+// One that keeps both is a LedgerStore with a method Metadata that returns its
+// MetadataStore, and ends both with Close.
 type Plugin interface {
 	// Info says what this plugin is. It does not block, needs nothing opened
 	// or configured, and always gives the same answer.
