@@ -365,11 +365,9 @@ type ProduceAcknowledgement struct {
 	// All messages of the session up to this sequence are stored, but for those
 	// that a failure named.
 	UpToSequence uint64 `protobuf:"varint,2,opt,name=up_to_sequence,json=upToSequence,proto3" json:"up_to_sequence,omitempty"`
-	// The position of the last of them; absent if that one is a duplicate of
-	// which the position is not known any more.
-	Last *Position `protobuf:"bytes,3,opt,name=last,proto3" json:"last,omitempty"`
-	// How many of those acknowledged by this frame had been stored before.
-	Duplicates    uint64 `protobuf:"varint,4,opt,name=duplicates,proto3" json:"duplicates,omitempty"`
+	// Where those are that this session stored since the acknowledgement before.
+	// What is neither in a run nor in a failure had been stored before.
+	Stored        []*StoredRun `protobuf:"bytes,3,rep,name=stored,proto3" json:"stored,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -418,16 +416,83 @@ func (x *ProduceAcknowledgement) GetUpToSequence() uint64 {
 	return 0
 }
 
-func (x *ProduceAcknowledgement) GetLast() *Position {
+func (x *ProduceAcknowledgement) GetStored() []*StoredRun {
 	if x != nil {
-		return x.Last
+		return x.Stored
 	}
 	return nil
 }
 
-func (x *ProduceAcknowledgement) GetDuplicates() uint64 {
+// StoredRun is messages of one session that are consecutive entries of one
+// ledger.
+type StoredRun struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sequence of the first message.
+	FirstSequence uint64 `protobuf:"varint,1,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
+	// How many messages.
+	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// The ledger.
+	Ledger int64 `protobuf:"varint,3,opt,name=ledger,proto3" json:"ledger,omitempty"`
+	// The entry of the first message.
+	FirstEntry    int64 `protobuf:"varint,4,opt,name=first_entry,json=firstEntry,proto3" json:"first_entry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoredRun) Reset() {
+	*x = StoredRun{}
+	mi := &file_tidemark_v1_produce_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoredRun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoredRun) ProtoMessage() {}
+
+func (x *StoredRun) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_v1_produce_proto_msgTypes[6]
 	if x != nil {
-		return x.Duplicates
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoredRun.ProtoReflect.Descriptor instead.
+func (*StoredRun) Descriptor() ([]byte, []int) {
+	return file_tidemark_v1_produce_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *StoredRun) GetFirstSequence() uint64 {
+	if x != nil {
+		return x.FirstSequence
+	}
+	return 0
+}
+
+func (x *StoredRun) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *StoredRun) GetLedger() int64 {
+	if x != nil {
+		return x.Ledger
+	}
+	return 0
+}
+
+func (x *StoredRun) GetFirstEntry() int64 {
+	if x != nil {
+		return x.FirstEntry
 	}
 	return 0
 }
@@ -451,7 +516,7 @@ type ProduceFailure struct {
 
 func (x *ProduceFailure) Reset() {
 	*x = ProduceFailure{}
-	mi := &file_tidemark_v1_produce_proto_msgTypes[6]
+	mi := &file_tidemark_v1_produce_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -463,7 +528,7 @@ func (x *ProduceFailure) String() string {
 func (*ProduceFailure) ProtoMessage() {}
 
 func (x *ProduceFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_v1_produce_proto_msgTypes[6]
+	mi := &file_tidemark_v1_produce_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -476,7 +541,7 @@ func (x *ProduceFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProduceFailure.ProtoReflect.Descriptor instead.
 func (*ProduceFailure) Descriptor() ([]byte, []int) {
-	return file_tidemark_v1_produce_proto_rawDescGZIP(), []int{6}
+	return file_tidemark_v1_produce_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ProduceFailure) GetSession() uint32 {
@@ -524,7 +589,7 @@ type AppendRequest struct {
 
 func (x *AppendRequest) Reset() {
 	*x = AppendRequest{}
-	mi := &file_tidemark_v1_produce_proto_msgTypes[7]
+	mi := &file_tidemark_v1_produce_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -536,7 +601,7 @@ func (x *AppendRequest) String() string {
 func (*AppendRequest) ProtoMessage() {}
 
 func (x *AppendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_v1_produce_proto_msgTypes[7]
+	mi := &file_tidemark_v1_produce_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -549,7 +614,7 @@ func (x *AppendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendRequest.ProtoReflect.Descriptor instead.
 func (*AppendRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_v1_produce_proto_rawDescGZIP(), []int{7}
+	return file_tidemark_v1_produce_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AppendRequest) GetTopic() string {
@@ -597,7 +662,7 @@ type AppendResponse struct {
 
 func (x *AppendResponse) Reset() {
 	*x = AppendResponse{}
-	mi := &file_tidemark_v1_produce_proto_msgTypes[8]
+	mi := &file_tidemark_v1_produce_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -609,7 +674,7 @@ func (x *AppendResponse) String() string {
 func (*AppendResponse) ProtoMessage() {}
 
 func (x *AppendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_v1_produce_proto_msgTypes[8]
+	mi := &file_tidemark_v1_produce_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -622,7 +687,7 @@ func (x *AppendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppendResponse.ProtoReflect.Descriptor instead.
 func (*AppendResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_v1_produce_proto_rawDescGZIP(), []int{8}
+	return file_tidemark_v1_produce_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AppendResponse) GetFirst() *Position {
@@ -672,14 +737,17 @@ const file_tidemark_v1_produce_proto_rawDesc = "" +
 	"\asession\x18\x01 \x01(\rR\asession\x12(\n" +
 	"\rlast_sequence\x18\x02 \x01(\x04H\x00R\flastSequence\x88\x01\x01\x12&\n" +
 	"\x0fmax_entry_bytes\x18\x03 \x01(\x04R\rmaxEntryBytesB\x10\n" +
-	"\x0e_last_sequence\"\xa3\x01\n" +
+	"\x0e_last_sequence\"\x88\x01\n" +
 	"\x16ProduceAcknowledgement\x12\x18\n" +
 	"\asession\x18\x01 \x01(\rR\asession\x12$\n" +
-	"\x0eup_to_sequence\x18\x02 \x01(\x04R\fupToSequence\x12)\n" +
-	"\x04last\x18\x03 \x01(\v2\x15.tidemark.v1.PositionR\x04last\x12\x1e\n" +
-	"\n" +
-	"duplicates\x18\x04 \x01(\x04R\n" +
-	"duplicates\"\x91\x01\n" +
+	"\x0eup_to_sequence\x18\x02 \x01(\x04R\fupToSequence\x12.\n" +
+	"\x06stored\x18\x03 \x03(\v2\x16.tidemark.v1.StoredRunR\x06stored\"\x81\x01\n" +
+	"\tStoredRun\x12%\n" +
+	"\x0efirst_sequence\x18\x01 \x01(\x04R\rfirstSequence\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\x12\x16\n" +
+	"\x06ledger\x18\x03 \x01(\x03R\x06ledger\x12\x1f\n" +
+	"\vfirst_entry\x18\x04 \x01(\x03R\n" +
+	"firstEntry\"\x91\x01\n" +
 	"\x0eProduceFailure\x12\x18\n" +
 	"\asession\x18\x01 \x01(\rR\asession\x12%\n" +
 	"\x0efirst_sequence\x18\x02 \x01(\x04R\rfirstSequence\x12\x14\n" +
@@ -712,7 +780,7 @@ func file_tidemark_v1_produce_proto_rawDescGZIP() []byte {
 	return file_tidemark_v1_produce_proto_rawDescData
 }
 
-var file_tidemark_v1_produce_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_tidemark_v1_produce_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_tidemark_v1_produce_proto_goTypes = []any{
 	(*ProduceRequest)(nil),         // 0: tidemark.v1.ProduceRequest
 	(*ProduceOpen)(nil),            // 1: tidemark.v1.ProduceOpen
@@ -720,28 +788,29 @@ var file_tidemark_v1_produce_proto_goTypes = []any{
 	(*ProduceResponse)(nil),        // 3: tidemark.v1.ProduceResponse
 	(*ProduceOpened)(nil),          // 4: tidemark.v1.ProduceOpened
 	(*ProduceAcknowledgement)(nil), // 5: tidemark.v1.ProduceAcknowledgement
-	(*ProduceFailure)(nil),         // 6: tidemark.v1.ProduceFailure
-	(*AppendRequest)(nil),          // 7: tidemark.v1.AppendRequest
-	(*AppendResponse)(nil),         // 8: tidemark.v1.AppendResponse
-	(*Position)(nil),               // 9: tidemark.v1.Position
+	(*StoredRun)(nil),              // 6: tidemark.v1.StoredRun
+	(*ProduceFailure)(nil),         // 7: tidemark.v1.ProduceFailure
+	(*AppendRequest)(nil),          // 8: tidemark.v1.AppendRequest
+	(*AppendResponse)(nil),         // 9: tidemark.v1.AppendResponse
 	(*Error)(nil),                  // 10: tidemark.v1.Error
 	(*Message)(nil),                // 11: tidemark.v1.Message
+	(*Position)(nil),               // 12: tidemark.v1.Position
 }
 var file_tidemark_v1_produce_proto_depIdxs = []int32{
 	1,  // 0: tidemark.v1.ProduceRequest.opens:type_name -> tidemark.v1.ProduceOpen
 	2,  // 1: tidemark.v1.ProduceRequest.batches:type_name -> tidemark.v1.ProduceBatch
 	4,  // 2: tidemark.v1.ProduceResponse.opened:type_name -> tidemark.v1.ProduceOpened
 	5,  // 3: tidemark.v1.ProduceResponse.acknowledgements:type_name -> tidemark.v1.ProduceAcknowledgement
-	6,  // 4: tidemark.v1.ProduceResponse.failures:type_name -> tidemark.v1.ProduceFailure
-	9,  // 5: tidemark.v1.ProduceAcknowledgement.last:type_name -> tidemark.v1.Position
+	7,  // 4: tidemark.v1.ProduceResponse.failures:type_name -> tidemark.v1.ProduceFailure
+	6,  // 5: tidemark.v1.ProduceAcknowledgement.stored:type_name -> tidemark.v1.StoredRun
 	10, // 6: tidemark.v1.ProduceFailure.error:type_name -> tidemark.v1.Error
 	11, // 7: tidemark.v1.AppendRequest.messages:type_name -> tidemark.v1.Message
-	9,  // 8: tidemark.v1.AppendResponse.first:type_name -> tidemark.v1.Position
-	9,  // 9: tidemark.v1.AppendResponse.last:type_name -> tidemark.v1.Position
+	12, // 8: tidemark.v1.AppendResponse.first:type_name -> tidemark.v1.Position
+	12, // 9: tidemark.v1.AppendResponse.last:type_name -> tidemark.v1.Position
 	0,  // 10: tidemark.v1.ProduceService.Produce:input_type -> tidemark.v1.ProduceRequest
-	7,  // 11: tidemark.v1.ProduceService.Append:input_type -> tidemark.v1.AppendRequest
+	8,  // 11: tidemark.v1.ProduceService.Append:input_type -> tidemark.v1.AppendRequest
 	3,  // 12: tidemark.v1.ProduceService.Produce:output_type -> tidemark.v1.ProduceResponse
-	8,  // 13: tidemark.v1.ProduceService.Append:output_type -> tidemark.v1.AppendResponse
+	9,  // 13: tidemark.v1.ProduceService.Append:output_type -> tidemark.v1.AppendResponse
 	12, // [12:14] is the sub-list for method output_type
 	10, // [10:12] is the sub-list for method input_type
 	10, // [10:10] is the sub-list for extension type_name
@@ -764,7 +833,7 @@ func file_tidemark_v1_produce_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_v1_produce_proto_rawDesc), len(file_tidemark_v1_produce_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
