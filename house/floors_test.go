@@ -38,7 +38,7 @@ var (
 		{"plugins/memory/...", stores, frameworks},
 		{"plugins/pebble/...", stores, []string{fx, koanf, ants, cobra}},
 		{"plugins/...", stores, []string{fx, koanf, ants, cobra}},
-		{"engine/config", []string{}, []string{fx, ants, cobra, pebble, grpc}},
+		{"engine/config", []string{"engine/quantity", "engine/spelling"}, []string{fx, ants, cobra, pebble, grpc}},
 		{"engine", []string{"engine/...", "sdk/...", "scheduling/...", "readpolicies/..."}, []string{koanf, cobra, pebble}},
 		{"engine/...", []string{"engine/...", "sdk/...", "scheduling/...", "readpolicies/..."}, []string{koanf, cobra, pebble}},
 	}

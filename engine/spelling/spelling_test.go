@@ -1,0 +1,27 @@
+package spelling_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tidemark-engine/tidemark/engine/spelling"
+)
+
+func TestNearest(t *testing.T) {
+	keys := []string{"server.grpc-address", "server.http-address", "log.level", "log.format"}
+	for word, want := range map[string]string{
+		"server.grcp-address":     "server.grpc-address",
+		"sever.http-adress":       "server.http-address",
+		"loglevel":                "log.level",
+		"log.lvl":                 "log.level",
+		"":                        "log.level",
+		strings.Repeat("x", 5000): "server.grpc-address",
+	} {
+		if got := spelling.Nearest(word, keys); got != want {
+			t.Errorf("%.40q: %q, want %q", word, got, want)
+		}
+	}
+	if got := spelling.Nearest("word", nil); got != "" {
+		t.Errorf("of no candidates: %q", got)
+	}
+}
