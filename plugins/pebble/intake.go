@@ -1,0 +1,283 @@
+package pebble
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tidemark-engine/tidemark/sdk"
+)
+
+// intake is where writers leave what they want written, until the committer
+// takes it.
+type intake struct {
+	maxEntryBytes, maxPendingBytes int
+
+	mu        sync.Mutex // guards what follows, and the queues of all ledgers
+	ready     []*ledger  // those with something in their queue
+	changes   []*change
+	units     int   // entries, refused batches and changes queued
+	bytes     int   // payload bytes queued
+	noAdds    error // why adds are refused, nil if they are not
+	noChanges error // why changes are refused, nil if they are not
+	ended     bool  // the committer takes what is there and ends
+	wakeAt    int   // units at which the waiting committer is woken; 0: it does not wait
+
+	wake chan struct{} // holds a token when the committer should look again
+}
+
+// change is a write that is not an add: a ledger's record, metadata.
+type change struct {
+	// put adds the change to a batch, on the committer's goroutine, in the
+	// order of the log. If it fails it has added nothing.
+	put func(*pebble.Batch) error
+	// done is told the outcome, on the committer's goroutine; it does not block.
+	done func(error)
+}
+
+// add takes a batch in. An error means that the batch is refused and that its
+// Done is for the caller to call.
+func (in *intake) add(l *ledger, batch sdk.Batch) error {
+	size, tooLarge := in.measure(batch)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if l.refusal == nil {
+		l.refusal = in.refuses(l, batch, size, tooLarge)
+	}
+	r := request{batch: batch, bytes: size, err: l.refusal}
+	if r.err != nil {
+		r.bytes, r.batch.Entries = 0, nil
+		if l.outstanding == 0 {
+			return r.err
+		}
+	}
+	if len(l.queue) == 0 {
+		in.ready = append(in.ready, l)
+	}
+	l.queue = append(l.queue, r)
+	l.outstanding++
+	l.next += sdk.EntryID(len(r.batch.Entries))
+	in.bytes += r.bytes
+	in.queued(r.units())
+	return nil
+}
+
+func (in *intake) measure(batch sdk.Batch) (size, tooLarge int) {
+	for _, entry := range batch.Entries {
+		size += len(entry)
+		if len(entry) > in.maxEntryBytes {
+			tooLarge = len(entry)
+		}
+	}
+	return size, tooLarge
+}
+
+// refuses says why the batch is not taken. Call it with the mutex held.
+func (in *intake) refuses(l *ledger, batch sdk.Batch, size, tooLarge int) error {
+	if in.noAdds != nil {
+		return l.wrap(in.noAdds)
+	}
+	if err := batch.Validate(l.next); err != nil {
+		return l.wrap(err)
+	}
+	if tooLarge > 0 {
+		return l.wrap(fmt.Errorf("%w: an entry of %d bytes, the limit is %d", sdk.ErrTooLarge, tooLarge, in.maxEntryBytes))
+	}
+	if size > in.maxPendingBytes {
+		return l.wrap(fmt.Errorf("%w: a batch of %d bytes, the limit is %d", sdk.ErrTooLarge, size, in.maxPendingBytes))
+	}
+	if in.bytes+size > in.maxPendingBytes {
+		return l.wrap(fmt.Errorf("%w: %d bytes are waiting to be written, the limit is %d", sdk.ErrBusy, in.bytes, in.maxPendingBytes))
+	}
+	return nil
+}
+
+// change takes a change in. An error means that it is refused and that done is
+// not called.
+func (in *intake) change(c *change) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.noChanges != nil {
+		return in.noChanges
+	}
+	in.changes = append(in.changes, c)
+	in.queued(1)
+	return nil
+}
+
+// queued counts and wakes the committer. Call it with the mutex held.
+func (in *intake) queued(units int) {
+	in.units += units
+	if in.wakeAt > 0 && in.units >= in.wakeAt {
+		in.signal()
+	}
+}
+
+// signal must be called with the mutex held.
+func (in *intake) signal() {
+	in.wakeAt = 0
+	select {
+	case in.wake <- struct{}{}:
+	default:
+	}
+}
+
+// refuse makes all adds to the ledger fail that the committer did not take yet.
+// The first reason given stays.
+func (in *intake) refuse(l *ledger, why error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if l.refusal == nil {
+		l.refusal = l.wrap(why)
+	}
+	for i := range l.queue {
+		if r := &l.queue[i]; r.err == nil {
+			in.bytes -= r.bytes
+			r.err, r.bytes = l.refusal, 0
+		}
+	}
+}
+
+// stop makes later adds to the ledger fail; those handed over go on.
+func (in *intake) stop(l *ledger, why error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if l.refusal == nil {
+		l.refusal = l.wrap(why)
+	}
+}
+
+// refused returns why the ledger takes no adds, or nil.
+func (in *intake) refused(l *ledger) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return l.refusal
+}
+
+// whenIdle calls f once no add of the ledger is on its way, perhaps at once.
+func (in *intake) whenIdle(l *ledger, f func()) {
+	in.mu.Lock()
+	if l.outstanding > 0 {
+		l.whenIdle = append(l.whenIdle, f)
+		in.mu.Unlock()
+		return
+	}
+	in.mu.Unlock()
+	f()
+}
+
+// end refuses everything from now on and lets the committer end.
+func (in *intake) end() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.noAdds, in.noChanges, in.ended = sdk.ErrClosed, sdk.ErrClosed, true
+	in.signal()
+}
+
+// await returns when something is queued, or, if that is later and not longer
+// than patience, when units are queued. It returns false when the intake has
+// ended and is empty.
+func (in *intake) await(units int, patience time.Duration) bool {
+	if in.parked(units, patience > 0) && patience > 0 {
+		gathered := time.NewTimer(patience)
+		select {
+		case <-in.wake:
+		case <-gathered.C:
+		}
+		gathered.Stop()
+	}
+	for in.parked(1, true) {
+		<-in.wake
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.units > 0 || !in.ended
+}
+
+// parked reports whether the committer has to wait for units, and if so asks
+// for a wake-up.
+func (in *intake) parked(units int, ask bool) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.wakeAt = 0
+	if in.units >= units || in.ended {
+		return false
+	}
+	if ask {
+		select { // A token from before means nothing.
+		case <-in.wake:
+		default:
+		}
+		in.wakeAt = units
+	}
+	return true
+}
+
+// take moves what is queued into g, as far as limit bytes of payload.
+func (in *intake) take(g *group, limit int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	whole := 0
+	for _, l := range in.ready {
+		if g.bytes >= limit {
+			break
+		}
+		if !in.takeFrom(l, g, limit) {
+			break
+		}
+		whole++
+	}
+	in.ready = append(in.ready[:0], in.ready[whole:]...)
+	g.changes, in.changes = in.changes, g.changes[:0]
+	in.units -= len(g.changes)
+}
+
+// takeFrom takes a ledger's queue, or as much of it as fits, and reports
+// whether it took all.
+func (in *intake) takeFrom(l *ledger, g *group, limit int) bool {
+	g.ledgers = append(g.ledgers, l)
+	count, units := 0, 0
+	for count < len(l.queue) && (g.bytes < limit || count == 0) {
+		r := &l.queue[count]
+		g.bytes += r.bytes
+		in.bytes -= r.bytes
+		units += r.units()
+		count++
+	}
+	in.units -= units
+	g.units += units
+	if count == len(l.queue) {
+		l.taken, l.queue = l.queue, l.taken[:0]
+		return true
+	}
+	l.taken = append(l.taken[:0], l.queue[:count]...)
+	l.queue = append(l.queue[:0], l.queue[count:]...)
+	return false
+}
+
+// finished gives back the ledgers of a group whose Done functions were called.
+func (in *intake) finished(g *group) {
+	var idle []func()
+	in.mu.Lock()
+	for _, l := range g.ledgers {
+		l.outstanding -= len(l.taken)
+		clear(l.taken)
+		l.taken = l.taken[:0]
+		if cap(l.taken) > keepQueue {
+			l.taken = nil
+		}
+		if l.outstanding == 0 {
+			idle = append(idle, l.whenIdle...)
+			l.whenIdle = nil
+		}
+	}
+	in.mu.Unlock()
+	for _, f := range idle {
+		f()
+	}
+}
+
+// keepQueue is how many requests a ledger keeps room for between groups.
+const keepQueue = 4096
