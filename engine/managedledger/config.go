@@ -1,6 +1,8 @@
 package managedledger
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -40,6 +42,11 @@ type Config struct {
 	MaxPendingEntries int
 	MaxPendingBytes   int64
 
+	// StoreTimeout is how long one call of the store or the metadata store may
+	// take, and how long an append may stay unanswered before its ledger is
+	// given up; 0 means for ever.
+	StoreTimeout time.Duration
+
 	// ReadPolicy, Submission and Placement are the three choices of a read.
 	ReadPolicy readpolicies.Policy
 	Submission scheduling.Strategy
@@ -52,6 +59,49 @@ type Config struct {
 	// SkipLostLedgers lets a reader jump over a ledger that the store does not
 	// have any more. Otherwise such a read fails.
 	SkipLostLedgers bool
+}
+
+// DefaultConfig returns what suits most logs: everything is kept until it was
+// consumed, reads complete at the LAC, start in the caller and call back where
+// they end.
+func DefaultConfig() Config {
+	return Config{
+		MaxEntriesPerLedger: 50_000,
+		MaxBytesPerLedger:   100 << 20,
+		MaxLedgerAge:        4 * time.Hour,
+		MaxEntryBytes:       5 << 20,
+		MaxPendingEntries:   100_000,
+		MaxPendingBytes:     64 << 20,
+		StoreTimeout:        time.Minute,
+		ReadPolicy:          readpolicies.CompleteAtLAC(),
+		Submission:          scheduling.Direct(),
+		Placement:           scheduling.PlaceInline,
+		MaxAckRanges:        10_000,
+	}
+}
+
+// Validate says all that is wrong with the choices.
+func (c *Config) Validate() error {
+	var problems []error
+	wrong := func(is bool, text string, value any) {
+		if is {
+			problems = append(problems, fmt.Errorf("%w: %s, not %v", sdk.ErrInvalid, text, value))
+		}
+	}
+	wrong(c.MaxEntriesPerLedger < 0, "MaxEntriesPerLedger must be 0 (no limit) or more", c.MaxEntriesPerLedger)
+	wrong(c.MaxBytesPerLedger < 0, "MaxBytesPerLedger must be 0 (no limit) or more", c.MaxBytesPerLedger)
+	wrong(c.MaxLedgerAge < 0, "MaxLedgerAge must be 0 (no limit) or more", c.MaxLedgerAge)
+	wrong(c.MinLedgerAge < 0, "MinLedgerAge must be 0 or more", c.MinLedgerAge)
+	wrong(c.RetentionBytes < -1, "RetentionBytes must be -1 (no limit) or more", c.RetentionBytes)
+	wrong(c.RetentionTime < -1, "RetentionTime must be -1 (no limit) or more", c.RetentionTime)
+	wrong(c.MaxEntryBytes < 1, "MaxEntryBytes must be 1 or more", c.MaxEntryBytes)
+	wrong(c.MaxPendingEntries < 1, "MaxPendingEntries must be 1 or more", c.MaxPendingEntries)
+	wrong(c.MaxPendingBytes < 1, "MaxPendingBytes must be 1 or more", c.MaxPendingBytes)
+	wrong(c.StoreTimeout < 0, "StoreTimeout must be 0 (no limit) or more", c.StoreTimeout)
+	wrong(c.ReadPolicy == nil, "ReadPolicy must be given", c.ReadPolicy)
+	wrong(c.Submission == nil, "Submission must be given", c.Submission)
+	wrong(c.MaxAckRanges < 0, "MaxAckRanges must be 0 or more", c.MaxAckRanges)
+	return errors.Join(problems...)
 }
 
 // Settings are what a program passes: the parts that a managed ledger works

@@ -3,12 +3,13 @@ package managedledger
 // State is where a managed ledger is in its life.
 type State uint8
 
-// The states. Adds are taken in the first three and sent as soon as a ledger
+// The states. Adds are taken in the first four and sent as soon as a ledger
 // is open; reads work in all but Fenced, Closed and Deleting.
 const (
-	// StateOpen has a ledger to write to.
+	// StateOpen takes adds. The ledger for them is made by the first one, so
+	// that a log that nobody writes to costs the store nothing.
 	StateOpen State = iota
-	// StateSealing is waiting for the last adds of a full ledger.
+	// StateSealing is settling a ledger that is full or that failed.
 	StateSealing
 	// StateCreating is waiting for a new ledger.
 	StateCreating

@@ -16,10 +16,19 @@ type view struct {
 	// ledgers are in order; the last one may be open (closedAt is zero).
 	ledgers []ledgerSpan
 	// lac is the last confirmed entry of the whole log. When the open ledger
-	// is empty it lies in an earlier ledger; in a log that holds no entry at
-	// all it is (last ledger, NoEntry).
+	// is empty it lies in an earlier ledger, which may have been trimmed since;
+	// in a log that never had an entry its entry is NoEntry. It never goes
+	// back.
 	lac sdk.Position
+	// openBytes is the sum of the confirmed payloads of the open ledger.
+	openBytes int64
+	// trimmed is the last entry that was removed from the log's start;
+	// notTrimmed if there was none.
+	trimmed sdk.Position
 }
+
+// notTrimmed is before every entry.
+var notTrimmed = sdk.Position{Entry: sdk.NoEntry}
 
 // ledgerSpan is one ledger of the log.
 type ledgerSpan struct {
@@ -53,6 +62,22 @@ func (v *view) find(id sdk.LedgerID) (index int, found bool) {
 	return index, index < len(v.ledgers) && v.ledgers[index].id == id
 }
 
+// bytes returns the size of the readable entries of the i-th ledger.
+func (v *view) bytes(i int) int64 {
+	if s := &v.ledgers[i]; !s.open() {
+		return s.bytes
+	}
+	return v.openBytes
+}
+
+// openLedger returns the ledger that is written to, if there is one.
+func (v *view) openLedger() (id sdk.LedgerID, ok bool) {
+	if n := len(v.ledgers); n > 0 && v.ledgers[n-1].open() {
+		return v.ledgers[n-1].id, true
+	}
+	return 0, false
+}
+
 // entries returns the number of readable entries of the i-th ledger.
 func (v *view) entries(i int) int64 {
 	if s := &v.ledgers[i]; !s.open() {
@@ -71,21 +96,19 @@ func (v *view) readable(p sdk.Position) bool {
 // start returns where a read that wants p begins: p itself if an entry is or
 // will be there, else the first place behind p where one is or will be. If
 // there is none (p lies beyond the log), p is returned as it is. gone says
-// that p names an entry of a ledger that is not part of the log any more.
+// that the entry at p was removed by trimming.
 func (v *view) start(p sdk.Position) (at sdk.Position, gone bool) {
+	gone = !p.After(v.trimmed)
 	i, found := v.find(p.Ledger)
 	if found {
 		if p.Entry < 0 {
 			p.Entry = 0
 		}
 		if v.ledgers[i].open() || int64(p.Entry) < v.ledgers[i].entries {
-			return p, false
+			return p, gone
 		}
 		i++
-	} else if i == len(v.ledgers) {
-		return p, false
 	}
-	gone = !found && i == 0
 	for ; i < len(v.ledgers); i++ {
 		if s := &v.ledgers[i]; s.open() || s.entries > 0 {
 			return sdk.Position{Ledger: s.id}, gone
