@@ -147,7 +147,7 @@ func (c *Cache) Add(id sdk.LedgerID, first sdk.EntryID, payloads [][]byte) {
 	s.mu.Lock()
 	added := s.add(id, first, payloads, now, config)
 	s.mu.Unlock()
-	c.makeRoom(added, config)
+	c.makeRoom(added)
 }
 
 // Get returns the longest run of entries from first that is in the cache, not

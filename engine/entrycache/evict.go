@@ -46,7 +46,8 @@ func (s *shard) evict(born time.Duration, limit int) int {
 // pays with a step in proportion to what it added, so that nobody pays for a
 // whole tenth of the cache at once; the steps go on until the watermark is
 // reached.
-func (c *Cache) makeRoom(added int64, config *Config) {
+func (c *Cache) makeRoom(added int64) {
+	config := c.config.Load() // as it is now: whoever lowers a limit looks at bytes after that
 	if c.bytes.Load() > config.MaxBytes {
 		c.shrinking.Store(true)
 	}
@@ -65,8 +66,9 @@ func (c *Cache) makeRoom(added int64, config *Config) {
 // evictTo evicts until the cache holds at most goal bytes.
 func (c *Cache) evictTo(goal int64) {
 	c.evicting.Lock()
-	defer c.evicting.Unlock()
 	c.shrink(goal, c.config.Load())
+	c.evicting.Unlock()
+	c.makeRoom(0) // for adds that found this at work
 }
 
 // shrink evicts the oldest runs of all ledgers until the cache holds at most
