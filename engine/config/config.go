@@ -39,10 +39,16 @@ type Log struct {
 
 // Server is the section server.
 type Server struct {
-	GRPCAddress    string `key:"grpc-address" check:"required,address" doc:"Where gRPC is served: HOST:PORT; port 0 picks a free one. There is no authentication: listen to others only in a network that you trust."`
-	HTTPAddress    string `key:"http-address" check:"address" doc:"Where HTTP is served: the API as JSON, /metrics, /livez, /readyz. HOST:PORT as above; empty turns it off."`
-	ReadyFile      string `key:"ready-file" check:"file" doc:"A file to write, as one JSON object, the addresses in use to once the daemon is ready. Removed at the end. Empty: none."`
-	MaxMessageSize Size   `key:"max-message-size" min:"64KiB" max:"1GiB" doc:"The largest gRPC message that is taken or sent. It must be larger than topics.max-entry-size, so that what was taken can be read back."`
+	GRPCAddress    string        `key:"grpc-address" check:"required,address" doc:"Where gRPC is served: HOST:PORT; port 0 picks a free one. There is no authentication: listen to others only in a network that you trust."`
+	HTTPAddress    string        `key:"http-address" check:"address" doc:"Where HTTP is served: the API as JSON, /metrics, /livez, /readyz. HOST:PORT as above; empty turns it off."`
+	ReadyFile      string        `key:"ready-file" check:"file" doc:"A file to write, as one JSON object, the addresses in use to once the daemon is ready. Removed at the end. Empty: none."`
+	MaxMessageSize Size          `key:"max-message-size" min:"64KiB" max:"1GiB" doc:"The largest gRPC message that is taken. It must be larger than topics.max-entry-size, so that what was taken can be read back."`
+	FrameSize      Size          `key:"frame-size" min:"1KiB" max:"256MiB" doc:"How many bytes of entries a frame of a read stream holds about at most. A single entry may exceed it."`
+	StreamSize     Size          `key:"stream-size" min:"64KiB" max:"16GiB" doc:"Bytes of one produce stream that may wait for an answer. Beyond, the server stops receiving from that stream."`
+	MaxStreams     int64         `key:"max-streams" min:"1" max:"1000000000" doc:"Streams that one connection may have open."`
+	Heartbeat      time.Duration `key:"heartbeat" min:"1s" max:"1h" doc:"How often a reader with nothing to read hears where the head is."`
+	Reflection     bool          `key:"reflection" doc:"Let gRPC clients ask for the schema."`
+	StartTimeout   time.Duration `key:"start-timeout" min:"1s" max:"24h" doc:"How long opening the store and the listeners may take. Recovery after a crash is part of it."`
 }
 
 // Shutdown is the section shutdown.
@@ -62,8 +68,12 @@ type Store struct {
 
 // Scheduler is the section scheduler.
 type Scheduler struct {
-	Workers    int64 `key:"workers" min:"0" max:"100000" doc:"Goroutines for work that may block: syncs, reads of the store. 0 chooses by the number of processors."`
-	MaxWaiting int64 `key:"max-waiting" min:"0" max:"1000000000" doc:"Tasks that may wait, all lanes together. What comes beyond is refused. 0 chooses a bound."`
+	Drainers          int64 `key:"drainers" min:"0" max:"100000" doc:"Goroutines that run the short tasks of topics, which never block. 0: one for each processor."`
+	Workers           int64 `key:"workers" min:"1" max:"100000" doc:"Calls that may block, such as reads of the store, that run at a time."`
+	MaxWaitingPerLane int64 `key:"max-waiting-per-lane" min:"1" max:"1000000000" doc:"Tasks of one lane that may wait. What comes beyond is refused as busy."`
+	MaxWaiting        int64 `key:"max-waiting" min:"1" max:"1000000000" doc:"Tasks that may wait, all lanes together."`
+	MaxQueuedWork     int64 `key:"max-queued-work" min:"0" max:"1000000000" doc:"Calls that may wait for one of the workers."`
+	ProfileLabels     bool  `key:"profile-labels" doc:"Mark CPU profiles with lane and kind of task. It costs a little."`
 }
 
 // Topics is the section topics. Its keys are also those of a topic's overrides.
@@ -108,11 +118,27 @@ type Maintenance struct {
 // Default returns the configuration of which nothing was said.
 func Default() Config {
 	return Config{
-		DataDir:  "./data",
-		Log:      Log{Level: "info", Format: "text"},
-		Server:   Server{GRPCAddress: "127.0.0.1:7420", HTTPAddress: "127.0.0.1:7421", MaxMessageSize: 16 << 20},
+		DataDir: "./data",
+		Log:     Log{Level: "info", Format: "text"},
+		Server: Server{
+			GRPCAddress:    "127.0.0.1:7420",
+			HTTPAddress:    "127.0.0.1:7421",
+			MaxMessageSize: 16 << 20,
+			FrameSize:      1 << 20,
+			StreamSize:     32 << 20,
+			MaxStreams:     10_000,
+			Heartbeat:      10 * time.Second,
+			Reflection:     true,
+			StartTimeout:   5 * time.Minute,
+		},
 		Shutdown: Shutdown{Streams: 5 * time.Second, Engine: 15 * time.Second, Store: 10 * time.Second},
 		Store:    Store{Kind: "pebble", CacheSize: 128 << 20, MemtableSize: 64 << 20},
+		Scheduler: Scheduler{
+			Workers:           128,
+			MaxWaitingPerLane: 1 << 17,
+			MaxWaiting:        1 << 21,
+			MaxQueuedWork:     1 << 16,
+		},
 		Topics: Topics{
 			MaxEntriesPerLedger: 50_000,
 			MaxSizePerLedger:    2 << 30,

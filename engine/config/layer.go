@@ -55,12 +55,15 @@ func (o *outline) environmentLayer(environ []string) (*layer, Problems) {
 }
 
 // foreign tells the variables that begin like ours and are not configuration:
-// those of the command line, and those that Kubernetes sets in every container
-// when a service is called tidemark.
+// those of the command line and of the tests, and those that Kubernetes sets in
+// every container when a service is called tidemark.
 func foreign(name string) bool {
-	rest := strings.TrimPrefix(name, EnvironmentPrefix)
-	return rest == "SERVER" || rest == "CONFIG" || rest == "PORT" ||
-		strings.HasPrefix(rest, "PORT_") || strings.HasPrefix(rest, "SERVICE_")
+	switch rest := strings.TrimPrefix(name, EnvironmentPrefix); rest {
+	case "SERVER", "CONFIG", "SEED", "ROUNDS", "PORT":
+		return true
+	default:
+		return strings.HasPrefix(rest, "PORT_") || strings.HasPrefix(rest, "SERVICE_")
+	}
 }
 
 // Flag is a flag that was given on the command line.

@@ -113,6 +113,9 @@ func (l *Loaded) checkTogether() Problems {
 		problem("server.max-message-size", "%s must be at least %s: topics.max-entry-size and 64KiB around it",
 			format(c.Server.MaxMessageSize), format(least))
 	}
+	if c.Server.FrameSize+frameOverhead > c.Server.MaxMessageSize {
+		problem("server.frame-size", "%s must be 64KiB below server.max-message-size, which is %s", format(c.Server.FrameSize), format(c.Server.MaxMessageSize))
+	}
 	if most := c.Store.MemtableSize / MemtableShare; c.Store.Kind == "pebble" && c.Topics.MaxEntrySize > most {
 		problem("topics.max-entry-size", "%s must be at most a quarter of store.memtable-size: %s", format(c.Topics.MaxEntrySize), format(most))
 	}

@@ -19,7 +19,7 @@ func samples(t *testing.T, k *key) []string {
 	t.Helper()
 	candidates := map[kind][]string{
 		kindText:     {"127.0.0.1:81", "127.0.0.1:82", "127.0.0.1:83"}, // addresses are texts, paths and names too
-		kindFlag:     {"true"},
+		kindFlag:     {"true", "false"},
 		kindCount:    {"11", "12", "13"},
 		kindRatio:    {"0.5", "0.25", "0.125"},
 		kindSize:     {"13MiB", "14MiB", "15MiB", "33MiB", "34MiB", "35MiB"},
