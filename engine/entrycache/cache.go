@@ -164,8 +164,6 @@ func (c *Cache) Get(id sdk.LedgerID, first, last sdk.EntryID, maxBytes int) [][]
 	pieces := s.collect(room[:0], id, first, last, maxBytes)
 	if len(pieces) > 0 {
 		s.hits++
-	} else {
-		s.misses++
 	}
 	s.mu.Unlock()
 	return join(pieces, maxBytes)

@@ -168,3 +168,16 @@ func TestReadIsNotKeptAfterTheLedgerWasDropped(t *testing.T) {
 		t.Fatalf("%+v", st)
 	}
 }
+
+func TestStatsCountEachReadOnce(t *testing.T) {
+	c, s := newCache(t, nil), newStorage(1)
+	c.Get(1, 0, 9, 0)
+	read(background, c, s, 0, 9, 0)
+	read(background, c, s, 0, 9, 0)
+	s.one(t).all()
+	c.Get(1, 0, 9, 0)
+	read(background, c, s, 0, 9, 0)
+	if st := c.Stats(); st.Hits != 2 || st.Misses != 2 || st.Merged != 1 {
+		t.Fatalf("%+v", st)
+	}
+}

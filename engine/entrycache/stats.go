@@ -4,8 +4,9 @@ package entrycache
 type Stats struct {
 	// Bytes is what the entries count for, see [Config.MaxBytes].
 	Bytes, Entries int64
-	// Hits and Misses count look-ups that found at least their first entry, or
-	// not. A read that waits for another one's storage read is a miss.
+	// Hits count what Get and Read answered from memory; Misses count reads that
+	// needed storage, be it by the storage read of another one. A Get that finds
+	// nothing is neither: a read follows it.
 	Hits, Misses int64
 	// Evicted and Refused count entries: forgotten because of size or age, and
 	// not added because they were there already.
