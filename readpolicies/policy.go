@@ -30,6 +30,12 @@ type Progress struct {
 	NextLedger bool
 }
 
+// ended says that no policy would go on: nothing is left of what was asked for,
+// or of what may be read.
+func (p Progress) ended() bool {
+	return p.Collected >= p.Wanted || p.AtBound || !p.MoreConfirmed
+}
+
 // Decision is a policy's answer.
 type Decision uint8
 

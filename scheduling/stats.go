@@ -4,15 +4,21 @@ import "time"
 
 // LaneStats is what a lane measured since it was made.
 type LaneStats struct {
-	// Queued is the number of tasks waiting now.
+	// Queued is the number of tasks that were taken and have not ended. Of
+	// those that ran in the last moment, up to 64 may be counted still.
 	Queued int
-	// ByKind holds the sums of each kind of task.
+	// ByKind holds the sums of each kind of task that ended.
 	ByKind [KindCount]KindStats
 }
 
-// KindStats are sums over the tasks of one kind. Waited runs from taking a
-// task to its start; Busy from its start to its end.
+// KindStats are sums over the tasks of one kind. Times are wall-clock times.
 type KindStats struct {
-	Tasks        int64
-	Waited, Busy time.Duration
+	Tasks int64
+	// Waited runs from taking a task to its start. It is measured on one queued
+	// task in eight, at random, and scaled to all of them; a task that its
+	// caller ran at once waited for nothing.
+	Waited time.Duration
+	// Busy runs from the start of a task to its end, and is exact up to the
+	// few nanoseconds between one task and the next.
+	Busy time.Duration
 }

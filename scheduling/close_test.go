@@ -1,0 +1,267 @@
+package scheduling
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func contains(s, part string) bool { return strings.Contains(s, part) }
+
+func TestBounds(t *testing.T) {
+	p := newPool(t, func(c *PoolConfig) { c.Drainers, c.MaxWaitingPerLane, c.MaxWaiting = 1, 10, 15 })
+	a, b := p.NewLane("a"), p.NewLane("b")
+	release := hold(t, a)
+	defer release()
+	var ran atomic.Int32
+	fill := func(l Lane) (taken int) {
+		for l.Post(KindOther, TaskFunc(func() { ran.Add(1) })) == nil {
+			taken++
+		}
+		if err := l.Post(KindOther, TaskFunc(func() {})); err != ErrFull {
+			t.Errorf("beyond the bound: %v, want ErrFull", err)
+		}
+		if err := l.Run(KindOther, TaskFunc(func() {})); err != ErrFull {
+			t.Errorf("Run beyond the bound: %v, want ErrFull", err)
+		}
+		return taken
+	}
+	if onA, onB := fill(a), fill(b); onA != 9 || onB != 5 {
+		t.Errorf("a took %d beside the running one, b took %d; want 9 and 5", onA, onB)
+	}
+	if s := p.Stats(); s.Waiting != 15 || s.ReadyLanes != 1 {
+		t.Errorf("full pool: %+v", s)
+	}
+	release()
+	if err := errors.Join(a.Close(t.Context()), b.Close(t.Context())); err != nil {
+		t.Error(err)
+	}
+	if ran.Load() != 14 {
+		t.Errorf("%d tasks ran, want the 14 that were taken", ran.Load())
+	}
+}
+
+func TestCloseLane(t *testing.T) {
+	p := newPool(t, small)
+	l := p.NewLane("demo")
+	release := hold(t, l)
+	ran := 0
+	for range 1000 {
+		post(t, l, func() { ran++ })
+	}
+	ended, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("no patience")
+	cancel(why)
+	if err := l.Close(ended); !errors.Is(err, why) || !contains(err.Error(), `lane "demo"`) {
+		t.Errorf("close of a busy lane: %v", err)
+	}
+	if err := l.Post(KindOther, TaskFunc(func() {})); err != ErrClosed {
+		t.Errorf("post after close: %v", err)
+	}
+	if err := l.Run(KindOther, TaskFunc(func() {})); err != ErrClosed {
+		t.Errorf("run after close: %v", err)
+	}
+	var closing sync.WaitGroup
+	for range 5 {
+		closing.Go(func() {
+			if err := l.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if ran != 1000 {
+				t.Errorf("Close returned after %d of 1000 tasks", ran)
+			}
+		})
+	}
+	release()
+	closing.Wait()
+	if err := l.Close(ended); err != nil {
+		t.Errorf("close of a lane that has ended: %v", err)
+	}
+}
+
+// TestCloseFromTask closes lanes and the pool from a task, drained and run by
+// its caller.
+func TestCloseFromTask(t *testing.T) {
+	for name, hand := range map[string]func(Lane, Task) error{
+		"post": func(l Lane, task Task) error { return l.Post(KindOther, task) },
+		"run":  func(l Lane, task Task) error { return l.Run(KindOther, task) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPool(t, small)
+			own, other := p.NewLane("own"), p.NewLane("other")
+			done := make(chan struct{})
+			err := hand(own, TaskFunc(func() {
+				defer close(done)
+				if err := errors.Join(own.Close(context.Background()), p.Close(context.Background())); err != nil {
+					t.Error(err)
+				}
+				if err := own.Post(KindOther, TaskFunc(func() {})); err != ErrClosed {
+					t.Errorf("post after close: %v", err)
+				}
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-done
+			if err := errors.Join(own.Close(t.Context()), other.Close(t.Context()), p.Close(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestS066CloseReleasesCallers closes a pool while callers wait for room.
+func TestS066CloseReleasesCallers(t *testing.T) {
+	p := newPool(t, func(c *PoolConfig) { c.Drainers, c.Workers, c.MaxQueuedWork = 1, 1, 0 })
+	block := make(chan struct{})
+	if err := p.Go(TaskFunc(func() { <-block })); err != nil {
+		t.Fatal(err)
+	}
+	results := make(chan error)
+	for range 10 {
+		go func() { results <- p.GoWait(context.Background(), TaskFunc(func() { t.Error("a refused task ran") })) }()
+	}
+	waiting := func() int {
+		p.work.mu.Lock()
+		defer p.work.mu.Unlock()
+		return len(p.work.waiters)
+	}
+	for waiting() < 10 {
+		settle(t, p.NewLane(""))
+	}
+	closed := make(chan error)
+	go func() { closed <- p.Close(context.Background()) }()
+	for range 10 {
+		if err := <-results; err != ErrClosed {
+			t.Errorf("a waiting caller got %v, want ErrClosed", err)
+		}
+	}
+	close(block)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if err := p.GoWait(t.Context(), TaskFunc(func() {})); err != ErrClosed {
+		t.Errorf("after close: %v", err)
+	}
+}
+
+func TestGoWait(t *testing.T) {
+	for _, queued := range []int{0, 1, 4} {
+		p := newPool(t, func(c *PoolConfig) { c.Workers, c.MaxQueuedWork = 2, queued })
+		var ran atomic.Int32
+		var callers sync.WaitGroup
+		for range 8 {
+			callers.Go(func() {
+				for range 200 {
+					if err := p.GoWait(t.Context(), TaskFunc(func() { ran.Add(1) })); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		callers.Wait()
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if ran.Load() != 1600 {
+			t.Errorf("queue of %d: %d tasks ran, want 1600", queued, ran.Load())
+		}
+	}
+}
+
+func TestGoWaitCancelled(t *testing.T) {
+	p := newPool(t, func(c *PoolConfig) { c.Workers, c.MaxQueuedWork = 1, 0 })
+	block := make(chan struct{})
+	if err := p.Go(TaskFunc(func() { <-block })); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("gone")
+	cancel(why)
+	if err := p.GoWait(ctx, TaskFunc(func() { t.Error("a cancelled task ran") })); err != why {
+		t.Errorf("cancelled: %v", err)
+	}
+	close(block)
+	if err := p.GoWait(t.Context(), TaskFunc(func() {})); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClosePool checks that all that was taken ends, in the promised order.
+func TestClosePool(t *testing.T) {
+	p := newPool(t, func(c *PoolConfig) { c.Drainers, c.Workers = 2, 2 })
+	var ran, posted atomic.Int32
+	lanes := []Lane{p.NewLane("a"), p.NewLane("b"), p.NewLane("c")}
+	block := make(chan struct{})
+	for i := range 100 {
+		l := lanes[i%3]
+		err := p.Go(TaskFunc(func() {
+			<-block
+			if l.Post(KindOther, TaskFunc(func() { ran.Add(1) })) == nil {
+				posted.Add(1)
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Close(ended); !errors.Is(err, context.Canceled) || !contains(err.Error(), "2 running") {
+		t.Errorf("close of a busy pool: %v", err)
+	}
+	close(block)
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if posted.Load() != 100 || ran.Load() != 100 {
+		t.Errorf("work posted %d tasks, %d ran; want 100 each", posted.Load(), ran.Load())
+	}
+	if err := errors.Join(p.Go(TaskFunc(func() {})), lanes[0].Post(KindOther, TaskFunc(func() {}))); !errors.Is(err, ErrClosed) {
+		t.Errorf("after close: %v", err)
+	}
+	if err := p.Close(ended); err != nil {
+		t.Errorf("close of a closed pool: %v", err)
+	}
+}
+
+// TestCloseRace closes the pool while tasks are posted: each task that was
+// taken runs before Close returns, each other one never.
+func TestCloseRace(t *testing.T) {
+	for range 200 {
+		p := newPool(t, nil)
+		var taken, ran atomic.Int64
+		var posting sync.WaitGroup
+		begin := make(chan struct{})
+		for range 4 {
+			l := p.NewLane("")
+			posting.Go(func() {
+				<-begin
+				for {
+					hand := l.Post
+					if taken.Load()%2 == 0 {
+						hand = l.Run
+					}
+					if hand(KindOther, TaskFunc(func() { ran.Add(1) })) != nil {
+						return
+					}
+					taken.Add(1)
+				}
+			})
+		}
+		close(begin)
+		for taken.Load() < 10 {
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		atClose := ran.Load()
+		posting.Wait()
+		if taken.Load() != ran.Load() || atClose != ran.Load() {
+			t.Fatalf("%d tasks taken, %d ran, %d when Close returned", taken.Load(), ran.Load(), atClose)
+		}
+	}
+}

@@ -1,0 +1,14 @@
+package scheduling
+
+import "github.com/tidemark-engine/tidemark/scheduling/internal/callers"
+
+// insideTask says whether the calling goroutine is in a task of a lane. It
+// walks the stack, so it is for Close only: whoever closes a lane from one of
+// its tasks would wait for itself.
+func insideTask() bool { return callers.Include(drainerRun, strandAttempt) }
+
+// The functions that call a lane task.
+const (
+	drainerRun    = "github.com/tidemark-engine/tidemark/scheduling.(*drainer).run"
+	strandAttempt = "github.com/tidemark-engine/tidemark/scheduling.(*strand).attempt"
+)
