@@ -2,7 +2,6 @@ package reason
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/tidemark-engine/tidemark/sdk"
 )
@@ -24,7 +23,7 @@ var (
 	// ErrOwnerLost says that another process opened the topic and owns it now,
 	// or that this one cannot be sure any more that it does. Opening the topic
 	// again takes it back.
-	ErrOwnerLost = fmt.Errorf("topic is owned by another process: %w", sdk.ErrFenced)
+	ErrOwnerLost = special("topic is owned by another process", sdk.ErrFenced)
 
 	// ErrCursorNotFound says that the topic has no cursor of that name.
 	ErrCursorNotFound = errors.New("cursor not found")
@@ -37,7 +36,7 @@ var (
 	ErrNoMoreEntries = errors.New("no more entries")
 	// ErrPositionInvalid says that a position is not one that the call can use,
 	// for instance an acknowledgement of an entry that does not exist.
-	ErrPositionInvalid = fmt.Errorf("position not usable here: %w", sdk.ErrInvalid)
+	ErrPositionInvalid = special("position not usable here", sdk.ErrInvalid)
 
 	// ErrProducerReplaced says that a newer session of the same producer name
 	// was opened. This one is over.
@@ -47,8 +46,19 @@ var (
 	ErrProducerSequence = errors.New("producer sequence out of order")
 
 	// ErrInvalidName says that a name breaks the rule that the message states.
-	ErrInvalidName = fmt.Errorf("invalid name: %w", sdk.ErrInvalid)
+	ErrInvalidName = special("invalid name", sdk.ErrInvalid)
 	// ErrInvalidSetting says that a setting is unknown or its value is not
 	// allowed.
-	ErrInvalidSetting = fmt.Errorf("invalid setting: %w", sdk.ErrInvalid)
+	ErrInvalidSetting = special("invalid setting", sdk.ErrInvalid)
 )
+
+// specialError is a sentinel that is also a more general one.
+type specialError struct {
+	text    string
+	general error
+}
+
+func special(text string, general error) error { return &specialError{text, general} }
+
+func (e *specialError) Error() string { return e.text }
+func (e *specialError) Unwrap() error { return e.general }
