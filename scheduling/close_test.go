@@ -3,6 +3,7 @@ package scheduling
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -111,6 +112,26 @@ func TestCloseFromTask(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCloseFromWork closes the pool from Go, and a lane, for which work may wait.
+func TestCloseFromWork(t *testing.T) {
+	p := newPool(t, small)
+	l, ran, done := p.NewLane("demo"), false, make(chan struct{})
+	err := p.Go(TaskFunc(func() {
+		defer close(done)
+		post(t, l, func() { ran = true })
+		if err := l.Close(context.Background()); err != nil || !ran {
+			t.Errorf("lane closed from work: %v, its task ran: %v", err, ran)
+		}
+		if err := p.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-done
 }
 
 // TestS066CloseReleasesCallers closes a pool while callers wait for room.
@@ -254,6 +275,7 @@ func TestCloseRace(t *testing.T) {
 		}
 		close(begin)
 		for taken.Load() < 10 {
+			runtime.Gosched()
 		}
 		if err := p.Close(t.Context()); err != nil {
 			t.Fatal(err)

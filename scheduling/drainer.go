@@ -1,8 +1,13 @@
 package scheduling
 
-// budget is how many tasks a drainer runs on a lane before it lets others have
-// their turn.
-const budget = 256
+import "time"
+
+// A drainer's turn on a lane ends after this many tasks, or at the first look
+// at the clock (at least one task in 15) after this long.
+const (
+	turnTasks = 256
+	turnTime  = int64(time.Millisecond)
+)
 
 // drainer is a goroutine that runs the tasks of lanes, one lane at a time. Its
 // fields are its own.
@@ -10,10 +15,11 @@ type drainer struct {
 	pool  *Pool
 	meter meter
 	lane  *strand // that it owns
-	// batch is what the lane's queue begins with; the first done of it have
-	// been begun.
-	batch []record
-	done  int
+	// batch is what the lane's backlog begins with; the first done of it have
+	// been begun. ended counts those that left the backlog before.
+	batch       []record
+	done, ended int
+	until       int64 // when the turn ends
 }
 
 func newDrainer(pool *Pool) *drainer {
@@ -43,52 +49,76 @@ func (d *drainer) live() {
 // another one.
 func (d *drainer) die() {
 	if l := d.lane; l != nil {
+		d.forget()
 		d.meter.stamp()
-		if more := d.settle(); more {
+		if more := d.settle(true); more {
 			d.pool.ready.push(l)
 		}
 	}
 	d.pool.ready.leave()
 }
 
-// drain runs tasks of the lane until none is left or the budget is used up. It
+// drain runs tasks of the lane until none is left or the turn is over. It
 // returns whether some are left; if not, the lane is no longer the drainer's.
 func (d *drainer) drain(waited bool) (more bool) {
-	d.lane.mu.Lock()
-	d.batch, d.done = d.lane.queue.batch(), 0
-	d.lane.mu.Unlock()
-	d.meter.enter(d.lane, d.batch[0].kind, waited)
-	for left := budget; ; {
-		left -= len(d.batch)
-		for d.done < len(d.batch) {
+	l := d.lane
+	if l.backlog.count == 0 {
+		l.mu.Lock()
+		l.fetch()
+		l.mu.Unlock()
+	}
+	d.batch = l.backlog.batch()
+	d.meter.enter(l, d.batch[0].kind, waited)
+	d.until = d.meter.last + turnTime
+	for left := turnTasks; ; {
+		for d.done < len(d.batch) && !d.late() {
 			d.run()
 		}
+		left -= d.done
+		d.forget()
 		d.meter.stamp()
-		if more = d.settle(); !more || left <= 0 {
+		over := left <= 0 || d.late()
+		if more = d.settle(over); !more || over {
 			return more
 		}
+		d.batch = l.backlog.batch()
 	}
 }
 
-// settle takes what was run from the queue and returns whether something is
-// left; if not, the lane is disowned.
-func (d *drainer) settle() (more bool) {
-	l, done := d.lane, d.done
-	l.mu.Lock()
+// forget takes what was run from the backlog.
+func (d *drainer) forget() {
+	d.lane.backlog.drop(d.done, &d.pool.slabs)
+	d.pool.ended(d.done)
+	d.ended += d.done
+	d.batch, d.done = nil, 0
+}
+
+// settle tells the lane what was run and fetches more if the backlog is empty.
+// It returns whether there is something; if not, the lane is disowned. While
+// there is a backlog and others crowd the lock it does nothing unless it must.
+func (d *drainer) settle(must bool) (more bool) {
+	l := d.lane
+	if must || l.backlog.count == 0 {
+		l.mu.Lock()
+	} else if !l.mu.TryLock() {
+		return true
+	}
+	defer l.mu.Unlock()
 	d.meter.settle(&l.sums)
-	l.queue.drop(done, &d.pool.slabs)
-	d.batch, d.done = l.queue.batch(), 0
-	more = len(d.batch) > 0
-	if !more {
+	l.dequeued(d.ended)
+	d.ended = 0
+	if l.backlog.count == 0 && !l.fetch() {
 		l.disown()
+		return false
 	}
-	l.mu.Unlock()
-	d.pool.ended(done)
-	return more
+	return true
 }
 
-// run begins with the next task and ends after the last, or with the first that
-// panics.
+// late says whether the turn has lasted too long.
+func (d *drainer) late() bool { return d.meter.last >= d.until }
+
+// run begins with the next task and ends after the last, with the first that
+// panics, or late.
 func (d *drainer) run() {
 	ended := false
 	defer func() {
@@ -102,6 +132,9 @@ func (d *drainer) run() {
 		d.done++
 		d.meter.begin(r)
 		r.task.Run()
+		if d.late() {
+			break
+		}
 	}
 	ended = true
 }

@@ -11,8 +11,7 @@ type record struct {
 	kind  Kind
 }
 
-// slabSize is how many records a slab holds, and so how many tasks a drainer
-// takes from a lane at a time.
+// slabSize is how many records a slab holds.
 const slabSize = 64
 
 // slab is a piece of a queue. Slabs come from a sync.Pool and go back to it, so
@@ -24,8 +23,7 @@ type slab struct {
 	records  [slabSize]record
 }
 
-// fifo is a queue of records. Its owner guards it, with one exception: the
-// records that batch returned may be read without, until they are dropped.
+// fifo is a queue of records.
 type fifo struct {
 	head, tail *slab
 	count      int
@@ -48,7 +46,7 @@ func (q *fifo) push(r record, slabs *sync.Pool) {
 }
 
 // batch returns the next records without taking them from the queue, at least
-// one if there is one. Later pushes do not touch them.
+// one if there is one.
 func (q *fifo) batch() []record {
 	if q.count == 0 {
 		return nil

@@ -7,8 +7,13 @@ import "github.com/tidemark-engine/tidemark/scheduling/internal/callers"
 // its tasks would wait for itself.
 func insideTask() bool { return callers.Include(drainerRun, strandAttempt) }
 
-// The functions that call a lane task.
+// insideWork says the same of tasks of Go.
+func insideWork() bool { return callers.Include(workRun) }
+
+// The functions that call a task. If one of them gets another name, the tests
+// that close from a task fail.
 const (
 	drainerRun    = "github.com/tidemark-engine/tidemark/scheduling.(*drainer).run"
 	strandAttempt = "github.com/tidemark-engine/tidemark/scheduling.(*strand).attempt"
+	workRun       = "github.com/tidemark-engine/tidemark/scheduling.(*work).run"
 )

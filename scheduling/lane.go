@@ -18,14 +18,16 @@ var (
 // record that exists anyway (an add, a read) can be queued without a closure.
 //
 // A task on a lane is short and never blocks: it waits for no other task, no
-// consumer and no medium. If Run panics, the panic is caught and handed to the
-// task's Failed method if it has one ([Failer]); the lane lives on.
+// consumer and no medium. If Run panics, or ends its goroutine, that is caught,
+// logged once and handed to the task's Failed method if it has one ([Failer]);
+// the lane lives on. No lock of this package is held while a task runs.
 type Task interface {
 	Run()
 }
 
 // Failer is a task that wants to know that it panicked, to end its operation.
-// Failed runs where Run ran.
+// Failed runs where Run ran, in its place in the lane's order. The error is a
+// [*PanicError].
 type Failer interface {
 	Failed(err error)
 }
@@ -66,6 +68,10 @@ func (k Kind) String() string {
 // which they were taken, each seeing all that the former did. Which goroutine
 // runs them changes. All methods may be called from any goroutine, tasks of
 // the same lane included.
+//
+// A task is taken if and only if the error is nil: then it runs exactly once,
+// whatever happens to the lane; else never. Errors are the bare sentinels, as
+// refusing must cost nothing; the caller knows what it wanted and wraps them.
 type Lane interface {
 	// Post queues a task and returns. It never runs it on the calling
 	// goroutine and never blocks. [ErrClosed], [ErrFull].
@@ -73,16 +79,18 @@ type Lane interface {
 
 	// Run is for a caller that would wait for the task anyway: if the lane is
 	// idle the task runs here and now, in order, and the hand-over is saved;
-	// otherwise it is queued as by Post. It must not be called while holding a
-	// lock that a task of the lane may want.
+	// otherwise, from a task of the lane too, it is queued as by Post. It must
+	// not be called while holding a lock that a task of the lane may want.
 	Run(kind Kind, task Task) error
 
 	// Stats returns what the lane measured since it was made.
 	Stats() LaneStats
 
 	// Close refuses further tasks, lets the queued ones run, and returns when
-	// the last has ended or ctx ends. Called from a task of the lane itself it
-	// closes without waiting. Closing again waits for the same end.
+	// the last has ended or ctx ends; in the latter case the error wraps the
+	// cause, and the tasks still run. Called from a task of this or another
+	// lane it closes without waiting, as tasks do not wait. Closing again waits
+	// for the same end.
 	Close(ctx context.Context) error
 }
 
@@ -90,11 +98,14 @@ type Lane interface {
 // stepping has one that a test moves by hand.
 type Executor interface {
 	// NewLane makes an idle lane, which costs no goroutine. The name is for
-	// people and profiles.
+	// people and profiles; several lanes may have the same. A lane that is idle
+	// and forgotten needs no Close.
 	NewLane(name string) Lane
 
 	// Go runs work that may block on a pooled goroutine. It does not block:
-	// when all are taken the work waits in a bounded queue. [ErrClosed],
-	// [ErrFull]. A panic is caught as on a lane.
+	// when all are taken the work waits in a bounded queue. Pieces of work have
+	// no order among each other. A task is taken if and only if the error is
+	// nil; the bare [ErrClosed], [ErrFull]. A panic is caught as on a lane. Work
+	// that waits here never keeps lanes from running.
 	Go(task Task) error
 }

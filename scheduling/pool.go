@@ -12,7 +12,7 @@ import (
 
 // Pool is the [Executor] of a running engine. Lanes that have tasks wait on one
 // queue, from which up to one goroutine a core takes them; work that may block
-// has goroutines of its own. An idle lane costs some 600 bytes and no
+// has goroutines of its own. An idle lane costs some 500 bytes and no
 // goroutine. All methods may be called from any goroutine.
 type Pool struct {
 	config  PoolConfig
@@ -120,10 +120,10 @@ func (p *Pool) panicked(lane string, kind Kind, task Task, failure *PanicError) 
 // refuse tasks too, and those that were taken run; then all goroutines end.
 // Close returns when that is done, or when ctx ends: then it says what is left,
 // and the rest goes on. Closing again waits for the same end. Called from a
-// task of a lane it closes without waiting.
+// task of a lane or of Go it closes without waiting.
 func (p *Pool) Close(ctx context.Context) error {
 	p.closing.Do(func() { go p.shutDown() }) // ends when p.done is closed
-	if insideTask() {
+	if insideTask() || insideWork() {
 		return nil
 	}
 	select {

@@ -19,6 +19,7 @@ type KindStats struct {
 	// caller ran at once waited for nothing.
 	Waited time.Duration
 	// Busy runs from the start of a task to its end, and is exact up to the
-	// few nanoseconds between one task and the next.
+	// few nanoseconds between one task and the next. A task of another lane that
+	// a task runs by Run is in the time of both.
 	Busy time.Duration
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // strand is the lane of a [Pool]: a queue with at most one owner, who runs it.
@@ -14,17 +15,31 @@ type strand struct {
 	name   string
 	labels *labels // nil if profiles get none
 	next   *strand // in the ready queue, whose lock guards it
+	// backlog is the front of the queue. It is the owner's, who takes the whole
+	// inbox at once when it is empty: however many callers crowd the lock, each
+	// time that the owner gets it serves all of them.
+	backlog fifo
+	// refuses is written with the lock. Reading it before spares a lane that is
+	// full from callers that would crowd its lock for nothing.
+	refuses atomic.Int32
 
-	mu     sync.Mutex // guards all below; nothing is called while it is held
-	queue  fifo
-	owned  bool
-	closed bool
+	mu    sync.Mutex // guards all below; nothing is called while it is held
+	inbox fifo
+	count int // tasks that were queued and have not ended
+	owned bool
 	// ended is made by the first Close that waits, and closed by the owner that
 	// leaves the closed lane empty.
 	ended   chan struct{}
 	sampler sampler
 	sums    [KindCount]sum
 }
+
+// What a lane refuses.
+const (
+	refusesNothing = iota
+	refusesFull
+	refusesClosed
+)
 
 // Post implements [Lane].
 func (l *strand) Post(kind Kind, task Task) error {
@@ -62,20 +77,29 @@ func (l *strand) Run(kind Kind, task Task) error {
 // lock admits a task to the pool and the lane and locks the lane. After an
 // error the lane is not locked.
 func (l *strand) lock() error {
+	if err := l.refusal(); err != nil {
+		return err
+	}
 	if err := l.pool.admit(); err != nil {
 		return err
 	}
 	l.mu.Lock()
-	err := ErrClosed
-	if !l.closed {
-		if l.queue.count < l.pool.config.MaxWaitingPerLane {
-			return nil
-		}
-		err = ErrFull
+	err := l.refusal()
+	if err != nil {
+		l.mu.Unlock()
+		l.pool.ended(1)
 	}
-	l.mu.Unlock()
-	l.pool.ended(1)
 	return err
+}
+
+func (l *strand) refusal() error {
+	switch l.refuses.Load() {
+	case refusesNothing:
+		return nil
+	case refusesFull:
+		return ErrFull
+	}
+	return ErrClosed
 }
 
 // enqueue is called with the lane locked.
@@ -84,7 +108,26 @@ func (l *strand) enqueue(kind Kind, task Task) {
 	if l.sampler.pick(kind) {
 		r.taken = l.pool.clock.now()
 	}
-	l.queue.push(r, &l.pool.slabs)
+	l.inbox.push(r, &l.pool.slabs)
+	l.count++
+	if l.count == l.pool.config.MaxWaitingPerLane {
+		l.refuses.Store(refusesFull)
+	}
+}
+
+// dequeued takes tasks that ended off the count. Called with the lane locked.
+func (l *strand) dequeued(tasks int) {
+	l.count -= tasks
+	if l.refuses.Load() == refusesFull && l.count < l.pool.config.MaxWaitingPerLane {
+		l.refuses.Store(refusesNothing)
+	}
+}
+
+// fetch moves the inbox to the backlog, which is empty, and returns whether it
+// held something. Called by the owner with the lane locked.
+func (l *strand) fetch() bool {
+	l.backlog, l.inbox = l.inbox, fifo{}
+	return l.backlog.count > 0
 }
 
 // runHere runs a task on the goroutine of a caller of Run, who owns the lane.
@@ -104,7 +147,7 @@ func (l *strand) ranHere(kind Kind, began int64) {
 	l.mu.Lock()
 	l.sums[kind].tasks++
 	l.sums[kind].busy += now - began
-	more := l.queue.count > 0
+	more := l.count > 0
 	if !more {
 		l.disown()
 	}
@@ -128,7 +171,7 @@ func (l *strand) attempt(kind Kind, task Task) {
 }
 
 // disown makes the lane idle. The caller is its owner, the lane is locked and
-// its queue is empty.
+// it has no tasks.
 func (l *strand) disown() {
 	l.owned = false
 	if l.ended != nil {
@@ -141,7 +184,7 @@ func (l *strand) disown() {
 func (l *strand) Stats() LaneStats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := LaneStats{Queued: l.queue.count}
+	s := LaneStats{Queued: l.count}
 	for kind := range l.sums {
 		s.ByKind[kind] = l.sums[kind].stats()
 	}
@@ -151,7 +194,7 @@ func (l *strand) Stats() LaneStats {
 // Close implements [Lane].
 func (l *strand) Close(ctx context.Context) error {
 	l.mu.Lock()
-	l.closed = true
+	l.refuses.Store(refusesClosed)
 	if !l.owned || insideTask() {
 		l.mu.Unlock()
 		return nil

@@ -19,6 +19,9 @@ type Strategy interface {
 	// Name is the strategy's name in configuration, metrics and reports.
 	Name() string
 	// Submit runs start or sees to it that it runs, exactly once; if it returns
-	// an error, never. lane is the managed ledger's lane.
+	// an error, never. It does not wait for start unless it runs it itself.
+	// lane is the managed ledger's lane; the caller may be one of its tasks.
+	// Errors are those of the lane. A panic of start reaches its Failed, as on a
+	// lane ([RunHere]).
 	Submit(lane Lane, handle Handle, start Task) error
 }

@@ -1,0 +1,5 @@
+//go:build !race
+
+package scheduling
+
+const raceDetector = false
