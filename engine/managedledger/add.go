@@ -129,8 +129,9 @@ func (m *ManagedLedger) send() {
 		return
 	}
 	if l.writing == nil {
-		l.stalled = true
-		m.needLedger()
+		if l.stalled = !m.intake.empty(); l.stalled {
+			m.needLedger()
+		}
 		return
 	}
 	if len(l.writing.sent) >= window {

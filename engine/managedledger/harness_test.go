@@ -2,6 +2,7 @@ package managedledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -83,6 +84,15 @@ func (h *house) close(m *ManagedLedger) {
 	h.t.Helper()
 	if err := m.Close(h.ctx()); err != nil {
 		h.t.Errorf("close: %v", err)
+	}
+}
+
+// leave closes a log that another owner has taken over, as the first one's
+// process would end.
+func (h *house) leave(m *ManagedLedger) {
+	h.t.Helper()
+	if err := m.Close(h.ctx()); err != nil && !errors.Is(err, ErrFenced) {
+		h.t.Errorf("close by the former owner: %v", err)
 	}
 }
 

@@ -85,7 +85,7 @@ func (r *runner) start() {
 
 // Run is the part that may block.
 func (r *runner) Run() {
-	base := r.m.ctx
+	base := r.m.work
 	if c, ok := r.job.(*closeJob); ok {
 		base = c.ctx
 	}

@@ -21,9 +21,11 @@ type ManagedLedger struct {
 	log      *slog.Logger
 	lane     scheduling.Lane
 
-	// ctx ends the background work when the log is closed or lost.
-	ctx    context.Context
-	cancel context.CancelFunc
+	// ctx ends when the log is being closed or was lost, and with it what is
+	// done for readers. work ends when closing may take no longer: a job that is
+	// running when closing begins is left to end in order.
+	ctx, work          context.Context
+	cancel, cancelWork context.CancelFunc
 
 	configured atomic.Pointer[Config]
 	published  atomic.Pointer[view]

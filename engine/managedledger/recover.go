@@ -45,6 +45,7 @@ func Open(ctx context.Context, name string, s Settings, c Config, o OpenOptions)
 	}
 	if err != nil {
 		m.cancel()
+		m.cancelWork()
 		_ = m.lane.Close(ctx) // nothing was queued that anybody waits for
 		m.handles.close(ErrClosed)
 		return nil, fmt.Errorf("open managed ledger %q: %w", name, err)
@@ -68,6 +69,7 @@ func newManagedLedger(name string, s Settings, c Config) *ManagedLedger {
 		closed:   make(chan struct{}),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.work, m.cancelWork = context.WithCancel(context.Background())
 	m.configured.Store(&c)
 	m.intake.limit(c.MaxPendingEntries, c.MaxPendingBytes)
 	m.handles.init(m.ctx, s.Ledgers, s.Executor)

@@ -90,11 +90,12 @@ func (m *ManagedLedger) Close(ctx context.Context) error {
 	m.closing.Do(func() {
 		m.intake.close(ErrClosed)
 		m.cancel()
+		release := context.AfterFunc(ctx, m.cancelWork)
 		m.post(scheduling.KindMetadata, scheduling.TaskFunc(func() {
 			if m.lanes.jobs.stopped == nil {
 				m.stop(ErrClosed)
 			}
-			m.enqueue(&closeJob{m: m, ctx: ctx})
+			m.enqueue(&closeJob{m: m, ctx: ctx, release: release})
 		}))
 	})
 	select {
@@ -110,9 +111,10 @@ func (m *ManagedLedger) Close(ctx context.Context) error {
 
 // closeJob is the last job.
 type closeJob struct {
-	m    *ManagedLedger
-	ctx  context.Context // of Close
-	lost bool            // the log has another owner: leave everything alone
+	m       *ManagedLedger
+	ctx     context.Context // of Close
+	release func() bool     // forgets ctx
+	lost    bool            // the log has another owner: leave everything alone
 }
 
 func (j *closeJob) begin() bool {
@@ -189,5 +191,7 @@ func (j *closeJob) finish(err error) {
 	if err != nil {
 		m.closeErr = fmt.Errorf("close managed ledger %q: %w", m.name, err)
 	}
+	j.release()
+	m.cancelWork()
 	close(m.closed)
 }
