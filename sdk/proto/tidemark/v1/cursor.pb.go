@@ -35,10 +35,8 @@ type Cursor struct {
 	ReadPosition *Position `protobuf:"bytes,4,opt,name=read_position,json=readPosition,proto3" json:"read_position,omitempty"`
 	// How many entries are not acknowledged.
 	Backlog int64 `protobuf:"varint,5,opt,name=backlog,proto3" json:"backlog,omitempty"`
-	// How many entries behind mark_delete are acknowledged one by one.
-	AcknowledgedBeyond int64 `protobuf:"varint,6,opt,name=acknowledged_beyond,json=acknowledgedBeyond,proto3" json:"acknowledged_beyond,omitempty"`
 	// Whether a stream reads through it now.
-	Connected     bool `protobuf:"varint,7,opt,name=connected,proto3" json:"connected,omitempty"`
+	Connected     bool `protobuf:"varint,6,opt,name=connected,proto3" json:"connected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -104,13 +102,6 @@ func (x *Cursor) GetReadPosition() *Position {
 func (x *Cursor) GetBacklog() int64 {
 	if x != nil {
 		return x.Backlog
-	}
-	return 0
-}
-
-func (x *Cursor) GetAcknowledgedBeyond() int64 {
-	if x != nil {
-		return x.AcknowledgedBeyond
 	}
 	return 0
 }
@@ -1089,16 +1080,15 @@ var File_tidemark_v1_cursor_proto protoreflect.FileDescriptor
 
 const file_tidemark_v1_cursor_proto_rawDesc = "" +
 	"\n" +
-	"\x18tidemark/v1/cursor.proto\x12\vtidemark.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1atidemark/v1/position.proto\"\x93\x02\n" +
+	"\x18tidemark/v1/cursor.proto\x12\vtidemark.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1atidemark/v1/position.proto\"\xe2\x01\n" +
 	"\x06Cursor\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\adurable\x18\x02 \x01(\bR\adurable\x126\n" +
 	"\vmark_delete\x18\x03 \x01(\v2\x15.tidemark.v1.PositionR\n" +
 	"markDelete\x12:\n" +
 	"\rread_position\x18\x04 \x01(\v2\x15.tidemark.v1.PositionR\freadPosition\x12\x18\n" +
-	"\abacklog\x18\x05 \x01(\x03R\abacklog\x12/\n" +
-	"\x13acknowledged_beyond\x18\x06 \x01(\x03R\x12acknowledgedBeyond\x12\x1c\n" +
-	"\tconnected\x18\a \x01(\bR\tconnected\"m\n" +
+	"\abacklog\x18\x05 \x01(\x03R\abacklog\x12\x1c\n" +
+	"\tconnected\x18\x06 \x01(\bR\tconnected\"m\n" +
 	"\x13CreateCursorRequest\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12(\n" +

@@ -853,7 +853,8 @@ func (*DeleteTopicResponse) Descriptor() ([]byte, []int) {
 	return file_tidemark_v1_topic_proto_rawDescGZIP(), []int{17}
 }
 
-// Topic is all about a topic.
+// Topic is all about a topic. While the topic is in use the parts may not fit
+// together exactly.
 type Topic struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name.
@@ -863,22 +864,24 @@ type Topic struct {
 	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
 	// The last confirmed entry.
 	LastConfirmed *Position `protobuf:"bytes,3,opt,name=last_confirmed,json=lastConfirmed,proto3" json:"last_confirmed,omitempty"`
+	// The oldest entry that is kept, or where the next one will be.
+	First *Position `protobuf:"bytes,4,opt,name=first,proto3" json:"first,omitempty"`
 	// How many entries are kept.
-	Entries int64 `protobuf:"varint,4,opt,name=entries,proto3" json:"entries,omitempty"`
+	Entries int64 `protobuf:"varint,5,opt,name=entries,proto3" json:"entries,omitempty"`
 	// How many bytes of entries are kept.
-	Bytes int64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Bytes int64 `protobuf:"varint,6,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// The ledgers, in order.
-	Ledgers []*Ledger `protobuf:"bytes,6,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
+	Ledgers []*Ledger `protobuf:"bytes,7,rep,name=ledgers,proto3" json:"ledgers,omitempty"`
 	// All settings in force, by name.
-	Settings map[string]*Setting `protobuf:"bytes,7,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Settings map[string]*Setting `protobuf:"bytes,8,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The cursors, by name.
-	Cursors []*Cursor `protobuf:"bytes,8,rep,name=cursors,proto3" json:"cursors,omitempty"`
+	Cursors []*Cursor `protobuf:"bytes,9,rep,name=cursors,proto3" json:"cursors,omitempty"`
 	// The named producers that are remembered, by name.
-	Producers []*Producer `protobuf:"bytes,9,rep,name=producers,proto3" json:"producers,omitempty"`
+	Producers []*Producer `protobuf:"bytes,10,rep,name=producers,proto3" json:"producers,omitempty"`
 	// What the topic's lane worked on.
-	Lane *Lane `protobuf:"bytes,10,opt,name=lane,proto3" json:"lane,omitempty"`
+	Lane *Lane `protobuf:"bytes,11,opt,name=lane,proto3" json:"lane,omitempty"`
 	// Counts since the server opened the topic.
-	Totals        *TopicTotals `protobuf:"bytes,11,opt,name=totals,proto3" json:"totals,omitempty"`
+	Totals        *TopicTotals `protobuf:"bytes,12,opt,name=totals,proto3" json:"totals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -930,6 +933,13 @@ func (x *Topic) GetState() string {
 func (x *Topic) GetLastConfirmed() *Position {
 	if x != nil {
 		return x.LastConfirmed
+	}
+	return nil
+}
+
+func (x *Topic) GetFirst() *Position {
+	if x != nil {
+		return x.First
 	}
 	return nil
 }
@@ -1123,10 +1133,12 @@ type Producer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The highest sequence that is stored.
-	LastSequence uint64 `protobuf:"varint,2,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
+	// The highest sequence that is stored, if any.
+	LastSequence *uint64 `protobuf:"varint,2,opt,name=last_sequence,json=lastSequence,proto3,oneof" json:"last_sequence,omitempty"`
 	// Whether a session is open.
-	Connected     bool `protobuf:"varint,3,opt,name=connected,proto3" json:"connected,omitempty"`
+	Connected bool `protobuf:"varint,3,opt,name=connected,proto3" json:"connected,omitempty"`
+	// How many appends have no answer yet.
+	Pending       int64 `protobuf:"varint,4,opt,name=pending,proto3" json:"pending,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1169,8 +1181,8 @@ func (x *Producer) GetName() string {
 }
 
 func (x *Producer) GetLastSequence() uint64 {
-	if x != nil {
-		return x.LastSequence
+	if x != nil && x.LastSequence != nil {
+		return *x.LastSequence
 	}
 	return 0
 }
@@ -1180,6 +1192,13 @@ func (x *Producer) GetConnected() bool {
 		return x.Connected
 	}
 	return false
+}
+
+func (x *Producer) GetPending() int64 {
+	if x != nil {
+		return x.Pending
+	}
+	return 0
 }
 
 // Lane is what a serial queue did.
@@ -1310,7 +1329,8 @@ func (x *LaneWork) GetWaited() *durationpb.Duration {
 	return nil
 }
 
-// TopicTotals are counts since the server opened the topic.
+// TopicTotals are counts since the server opened the topic, and what is pending
+// now.
 type TopicTotals struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Entries that were acknowledged.
@@ -1321,14 +1341,14 @@ type TopicTotals struct {
 	FailedAdds int64 `protobuf:"varint,3,opt,name=failed_adds,json=failedAdds,proto3" json:"failed_adds,omitempty"`
 	// Entries that wait for their acknowledgement now.
 	PendingEntries int64 `protobuf:"varint,4,opt,name=pending_entries,json=pendingEntries,proto3" json:"pending_entries,omitempty"`
-	// Entries that were read.
-	ReadEntries int64 `protobuf:"varint,5,opt,name=read_entries,json=readEntries,proto3" json:"read_entries,omitempty"`
 	// Bytes of them.
-	ReadBytes int64 `protobuf:"varint,6,opt,name=read_bytes,json=readBytes,proto3" json:"read_bytes,omitempty"`
+	PendingBytes int64 `protobuf:"varint,5,opt,name=pending_bytes,json=pendingBytes,proto3" json:"pending_bytes,omitempty"`
 	// Messages that were recognised as stored before.
-	Duplicates    int64 `protobuf:"varint,7,opt,name=duplicates,proto3" json:"duplicates,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Duplicates int64 `protobuf:"varint,6,opt,name=duplicates,proto3" json:"duplicates,omitempty"`
+	// Readers that wait for entries now.
+	WaitingReaders int64 `protobuf:"varint,7,opt,name=waiting_readers,json=waitingReaders,proto3" json:"waiting_readers,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *TopicTotals) Reset() {
@@ -1389,16 +1409,9 @@ func (x *TopicTotals) GetPendingEntries() int64 {
 	return 0
 }
 
-func (x *TopicTotals) GetReadEntries() int64 {
+func (x *TopicTotals) GetPendingBytes() int64 {
 	if x != nil {
-		return x.ReadEntries
-	}
-	return 0
-}
-
-func (x *TopicTotals) GetReadBytes() int64 {
-	if x != nil {
-		return x.ReadBytes
+		return x.PendingBytes
 	}
 	return 0
 }
@@ -1406,6 +1419,13 @@ func (x *TopicTotals) GetReadBytes() int64 {
 func (x *TopicTotals) GetDuplicates() int64 {
 	if x != nil {
 		return x.Duplicates
+	}
+	return 0
+}
+
+func (x *TopicTotals) GetWaitingReaders() int64 {
+	if x != nil {
+		return x.WaitingReaders
 	}
 	return 0
 }
@@ -1460,20 +1480,21 @@ const file_tidemark_v1_topic_proto_rawDesc = "" +
 	"\x11RollTopicResponse\"*\n" +
 	"\x12DeleteTopicRequest\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\tR\x05topic\"\x15\n" +
-	"\x13DeleteTopicResponse\"\x9c\x04\n" +
+	"\x13DeleteTopicResponse\"\xc9\x04\n" +
 	"\x05Topic\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12<\n" +
-	"\x0elast_confirmed\x18\x03 \x01(\v2\x15.tidemark.v1.PositionR\rlastConfirmed\x12\x18\n" +
-	"\aentries\x18\x04 \x01(\x03R\aentries\x12\x14\n" +
-	"\x05bytes\x18\x05 \x01(\x03R\x05bytes\x12-\n" +
-	"\aledgers\x18\x06 \x03(\v2\x13.tidemark.v1.LedgerR\aledgers\x12<\n" +
-	"\bsettings\x18\a \x03(\v2 .tidemark.v1.Topic.SettingsEntryR\bsettings\x12-\n" +
-	"\acursors\x18\b \x03(\v2\x13.tidemark.v1.CursorR\acursors\x123\n" +
-	"\tproducers\x18\t \x03(\v2\x15.tidemark.v1.ProducerR\tproducers\x12%\n" +
-	"\x04lane\x18\n" +
-	" \x01(\v2\x11.tidemark.v1.LaneR\x04lane\x120\n" +
-	"\x06totals\x18\v \x01(\v2\x18.tidemark.v1.TopicTotalsR\x06totals\x1aQ\n" +
+	"\x0elast_confirmed\x18\x03 \x01(\v2\x15.tidemark.v1.PositionR\rlastConfirmed\x12+\n" +
+	"\x05first\x18\x04 \x01(\v2\x15.tidemark.v1.PositionR\x05first\x12\x18\n" +
+	"\aentries\x18\x05 \x01(\x03R\aentries\x12\x14\n" +
+	"\x05bytes\x18\x06 \x01(\x03R\x05bytes\x12-\n" +
+	"\aledgers\x18\a \x03(\v2\x13.tidemark.v1.LedgerR\aledgers\x12<\n" +
+	"\bsettings\x18\b \x03(\v2 .tidemark.v1.Topic.SettingsEntryR\bsettings\x12-\n" +
+	"\acursors\x18\t \x03(\v2\x13.tidemark.v1.CursorR\acursors\x123\n" +
+	"\tproducers\x18\n" +
+	" \x03(\v2\x15.tidemark.v1.ProducerR\tproducers\x12%\n" +
+	"\x04lane\x18\v \x01(\v2\x11.tidemark.v1.LaneR\x04lane\x120\n" +
+	"\x06totals\x18\f \x01(\v2\x18.tidemark.v1.TopicTotalsR\x06totals\x1aQ\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12*\n" +
 	"\x05value\x18\x02 \x01(\v2\x14.tidemark.v1.SettingR\x05value:\x028\x01\"3\n" +
@@ -1484,11 +1505,13 @@ const file_tidemark_v1_topic_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x18\n" +
 	"\aentries\x18\x02 \x01(\x03R\aentries\x12\x14\n" +
 	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\x127\n" +
-	"\tclosed_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bclosedAt\"a\n" +
+	"\tclosed_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bclosedAt\"\x92\x01\n" +
 	"\bProducer\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
-	"\rlast_sequence\x18\x02 \x01(\x04R\flastSequence\x12\x1c\n" +
-	"\tconnected\x18\x03 \x01(\bR\tconnected\"I\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12(\n" +
+	"\rlast_sequence\x18\x02 \x01(\x04H\x00R\flastSequence\x88\x01\x01\x12\x1c\n" +
+	"\tconnected\x18\x03 \x01(\bR\tconnected\x12\x18\n" +
+	"\apending\x18\x04 \x01(\x03R\apendingB\x10\n" +
+	"\x0e_last_sequence\"I\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06queued\x18\x01 \x01(\x03R\x06queued\x12)\n" +
 	"\x04work\x18\x02 \x03(\v2\x15.tidemark.v1.LaneWorkR\x04work\"\x96\x01\n" +
@@ -1496,20 +1519,19 @@ const file_tidemark_v1_topic_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05tasks\x18\x02 \x01(\x03R\x05tasks\x12-\n" +
 	"\x04busy\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04busy\x121\n" +
-	"\x06waited\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x06waited\"\xff\x01\n" +
+	"\x06waited\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x06waited\"\x8b\x02\n" +
 	"\vTopicTotals\x12#\n" +
 	"\radded_entries\x18\x01 \x01(\x03R\faddedEntries\x12\x1f\n" +
 	"\vadded_bytes\x18\x02 \x01(\x03R\n" +
 	"addedBytes\x12\x1f\n" +
 	"\vfailed_adds\x18\x03 \x01(\x03R\n" +
 	"failedAdds\x12'\n" +
-	"\x0fpending_entries\x18\x04 \x01(\x03R\x0ependingEntries\x12!\n" +
-	"\fread_entries\x18\x05 \x01(\x03R\vreadEntries\x12\x1d\n" +
+	"\x0fpending_entries\x18\x04 \x01(\x03R\x0ependingEntries\x12#\n" +
+	"\rpending_bytes\x18\x05 \x01(\x03R\fpendingBytes\x12\x1e\n" +
 	"\n" +
-	"read_bytes\x18\x06 \x01(\x03R\treadBytes\x12\x1e\n" +
-	"\n" +
-	"duplicates\x18\a \x01(\x03R\n" +
-	"duplicates2\xf6\x05\n" +
+	"duplicates\x18\x06 \x01(\x03R\n" +
+	"duplicates\x12'\n" +
+	"\x0fwaiting_readers\x18\a \x01(\x03R\x0ewaitingReaders2\xf6\x05\n" +
 	"\fTopicService\x12P\n" +
 	"\vCreateTopic\x12\x1f.tidemark.v1.CreateTopicRequest\x1a .tidemark.v1.CreateTopicResponse\x12M\n" +
 	"\n" +
@@ -1577,41 +1599,42 @@ var file_tidemark_v1_topic_proto_depIdxs = []int32{
 	27, // 3: tidemark.v1.UpdateTopicResponse.settings:type_name -> tidemark.v1.UpdateTopicResponse.SettingsEntry
 	29, // 4: tidemark.v1.TerminateTopicResponse.last:type_name -> tidemark.v1.Position
 	29, // 5: tidemark.v1.Topic.last_confirmed:type_name -> tidemark.v1.Position
-	20, // 6: tidemark.v1.Topic.ledgers:type_name -> tidemark.v1.Ledger
-	28, // 7: tidemark.v1.Topic.settings:type_name -> tidemark.v1.Topic.SettingsEntry
-	30, // 8: tidemark.v1.Topic.cursors:type_name -> tidemark.v1.Cursor
-	21, // 9: tidemark.v1.Topic.producers:type_name -> tidemark.v1.Producer
-	22, // 10: tidemark.v1.Topic.lane:type_name -> tidemark.v1.Lane
-	24, // 11: tidemark.v1.Topic.totals:type_name -> tidemark.v1.TopicTotals
-	31, // 12: tidemark.v1.Ledger.closed_at:type_name -> google.protobuf.Timestamp
-	23, // 13: tidemark.v1.Lane.work:type_name -> tidemark.v1.LaneWork
-	32, // 14: tidemark.v1.LaneWork.busy:type_name -> google.protobuf.Duration
-	32, // 15: tidemark.v1.LaneWork.waited:type_name -> google.protobuf.Duration
-	19, // 16: tidemark.v1.UpdateTopicResponse.SettingsEntry.value:type_name -> tidemark.v1.Setting
-	19, // 17: tidemark.v1.Topic.SettingsEntry.value:type_name -> tidemark.v1.Setting
-	0,  // 18: tidemark.v1.TopicService.CreateTopic:input_type -> tidemark.v1.CreateTopicRequest
-	2,  // 19: tidemark.v1.TopicService.ListTopics:input_type -> tidemark.v1.ListTopicsRequest
-	4,  // 20: tidemark.v1.TopicService.DescribeTopic:input_type -> tidemark.v1.DescribeTopicRequest
-	6,  // 21: tidemark.v1.TopicService.UpdateTopic:input_type -> tidemark.v1.UpdateTopicRequest
-	8,  // 22: tidemark.v1.TopicService.TerminateTopic:input_type -> tidemark.v1.TerminateTopicRequest
-	10, // 23: tidemark.v1.TopicService.TruncateTopic:input_type -> tidemark.v1.TruncateTopicRequest
-	12, // 24: tidemark.v1.TopicService.TrimTopic:input_type -> tidemark.v1.TrimTopicRequest
-	14, // 25: tidemark.v1.TopicService.RollTopic:input_type -> tidemark.v1.RollTopicRequest
-	16, // 26: tidemark.v1.TopicService.DeleteTopic:input_type -> tidemark.v1.DeleteTopicRequest
-	1,  // 27: tidemark.v1.TopicService.CreateTopic:output_type -> tidemark.v1.CreateTopicResponse
-	3,  // 28: tidemark.v1.TopicService.ListTopics:output_type -> tidemark.v1.ListTopicsResponse
-	5,  // 29: tidemark.v1.TopicService.DescribeTopic:output_type -> tidemark.v1.DescribeTopicResponse
-	7,  // 30: tidemark.v1.TopicService.UpdateTopic:output_type -> tidemark.v1.UpdateTopicResponse
-	9,  // 31: tidemark.v1.TopicService.TerminateTopic:output_type -> tidemark.v1.TerminateTopicResponse
-	11, // 32: tidemark.v1.TopicService.TruncateTopic:output_type -> tidemark.v1.TruncateTopicResponse
-	13, // 33: tidemark.v1.TopicService.TrimTopic:output_type -> tidemark.v1.TrimTopicResponse
-	15, // 34: tidemark.v1.TopicService.RollTopic:output_type -> tidemark.v1.RollTopicResponse
-	17, // 35: tidemark.v1.TopicService.DeleteTopic:output_type -> tidemark.v1.DeleteTopicResponse
-	27, // [27:36] is the sub-list for method output_type
-	18, // [18:27] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	29, // 6: tidemark.v1.Topic.first:type_name -> tidemark.v1.Position
+	20, // 7: tidemark.v1.Topic.ledgers:type_name -> tidemark.v1.Ledger
+	28, // 8: tidemark.v1.Topic.settings:type_name -> tidemark.v1.Topic.SettingsEntry
+	30, // 9: tidemark.v1.Topic.cursors:type_name -> tidemark.v1.Cursor
+	21, // 10: tidemark.v1.Topic.producers:type_name -> tidemark.v1.Producer
+	22, // 11: tidemark.v1.Topic.lane:type_name -> tidemark.v1.Lane
+	24, // 12: tidemark.v1.Topic.totals:type_name -> tidemark.v1.TopicTotals
+	31, // 13: tidemark.v1.Ledger.closed_at:type_name -> google.protobuf.Timestamp
+	23, // 14: tidemark.v1.Lane.work:type_name -> tidemark.v1.LaneWork
+	32, // 15: tidemark.v1.LaneWork.busy:type_name -> google.protobuf.Duration
+	32, // 16: tidemark.v1.LaneWork.waited:type_name -> google.protobuf.Duration
+	19, // 17: tidemark.v1.UpdateTopicResponse.SettingsEntry.value:type_name -> tidemark.v1.Setting
+	19, // 18: tidemark.v1.Topic.SettingsEntry.value:type_name -> tidemark.v1.Setting
+	0,  // 19: tidemark.v1.TopicService.CreateTopic:input_type -> tidemark.v1.CreateTopicRequest
+	2,  // 20: tidemark.v1.TopicService.ListTopics:input_type -> tidemark.v1.ListTopicsRequest
+	4,  // 21: tidemark.v1.TopicService.DescribeTopic:input_type -> tidemark.v1.DescribeTopicRequest
+	6,  // 22: tidemark.v1.TopicService.UpdateTopic:input_type -> tidemark.v1.UpdateTopicRequest
+	8,  // 23: tidemark.v1.TopicService.TerminateTopic:input_type -> tidemark.v1.TerminateTopicRequest
+	10, // 24: tidemark.v1.TopicService.TruncateTopic:input_type -> tidemark.v1.TruncateTopicRequest
+	12, // 25: tidemark.v1.TopicService.TrimTopic:input_type -> tidemark.v1.TrimTopicRequest
+	14, // 26: tidemark.v1.TopicService.RollTopic:input_type -> tidemark.v1.RollTopicRequest
+	16, // 27: tidemark.v1.TopicService.DeleteTopic:input_type -> tidemark.v1.DeleteTopicRequest
+	1,  // 28: tidemark.v1.TopicService.CreateTopic:output_type -> tidemark.v1.CreateTopicResponse
+	3,  // 29: tidemark.v1.TopicService.ListTopics:output_type -> tidemark.v1.ListTopicsResponse
+	5,  // 30: tidemark.v1.TopicService.DescribeTopic:output_type -> tidemark.v1.DescribeTopicResponse
+	7,  // 31: tidemark.v1.TopicService.UpdateTopic:output_type -> tidemark.v1.UpdateTopicResponse
+	9,  // 32: tidemark.v1.TopicService.TerminateTopic:output_type -> tidemark.v1.TerminateTopicResponse
+	11, // 33: tidemark.v1.TopicService.TruncateTopic:output_type -> tidemark.v1.TruncateTopicResponse
+	13, // 34: tidemark.v1.TopicService.TrimTopic:output_type -> tidemark.v1.TrimTopicResponse
+	15, // 35: tidemark.v1.TopicService.RollTopic:output_type -> tidemark.v1.RollTopicResponse
+	17, // 36: tidemark.v1.TopicService.DeleteTopic:output_type -> tidemark.v1.DeleteTopicResponse
+	28, // [28:37] is the sub-list for method output_type
+	19, // [19:28] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_v1_topic_proto_init() }
@@ -1621,6 +1644,7 @@ func file_tidemark_v1_topic_proto_init() {
 	}
 	file_tidemark_v1_cursor_proto_init()
 	file_tidemark_v1_position_proto_init()
+	file_tidemark_v1_topic_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
