@@ -115,6 +115,15 @@ func (p *Producer) LastSequence() (uint64, bool) {
 	return p.last, p.hasLast
 }
 
+// MaxEntryBytes returns the largest entry that the topic took when the producer
+// was last opened: a message with its key, attributes and a few bytes of
+// encoding.
+func (p *Producer) MaxEntryBytes() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.maxEntry
+}
+
 // Send publishes a message and returns when it is durable. If ctx ends first
 // the error is also [sdk.ErrUnknownOutcome]: the message may be stored. See
 // [Producer.SendAsync] for the rest.
