@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// overridePrefix marks the properties of a managed ledger that are overrides.
+const overridePrefix = "config/"
+
+// With returns c with the overrides applied: text by key, see [SettingKeys].
+// All problems are reported at once, an unknown key with the nearest valid one.
+// The result is valid but for the names of choices. [ErrInvalidSetting].
+func (c TopicConfig) With(overrides map[string]string) (TopicConfig, error) {
+	settings := map[string]setting{}
+	for _, s := range topicSettings() {
+		settings[s.key] = s
+	}
+	var problems []error
+	for _, key := range slices.Sorted(maps.Keys(overrides)) {
+		s, known := settings[key]
+		if !known {
+			problems = append(problems, fmt.Errorf("%w: %q is unknown, the nearest is %q", ErrInvalidSetting, key, nearest(key, SettingKeys())))
+		} else if err := s.parse(&c, overrides[key]); err != nil {
+			problems = append(problems, fmt.Errorf("%w: %s: %w", ErrInvalidSetting, key, err))
+		}
+	}
+	if len(problems) > 0 {
+		return c, errors.Join(problems...)
+	}
+	return c, c.Validate()
+}
+
+// Choice is one setting in force, and who said so.
+type Choice struct {
+	Value string `json:"value"`
+	// From is "topic" for an override and "engine" otherwise.
+	From string `json:"from"`
+}
+
+// choices describes the settings in force.
+func choices(inForce TopicConfig, overrides map[string]string) map[string]Choice {
+	all := map[string]Choice{}
+	for _, s := range topicSettings() {
+		from := "engine"
+		if _, overridden := overrides[s.key]; overridden {
+			from = "topic"
+		}
+		all[s.key] = Choice{Value: s.show(&inForce), From: from}
+	}
+	return all
+}
+
+// change returns overrides with changes applied; an empty text removes the key.
+func change(overrides, changes map[string]string) map[string]string {
+	next := maps.Clone(overrides)
+	if next == nil {
+		next = map[string]string{}
+	}
+	for key, text := range changes {
+		if text = strings.TrimSpace(text); text == "" {
+			delete(next, key)
+		} else {
+			next[key] = text
+		}
+	}
+	return next
+}
+
+// overridesIn picks the overrides out of a managed ledger's properties.
+func overridesIn(properties map[string]string) map[string]string {
+	overrides := map[string]string{}
+	for key, text := range properties {
+		if key, found := strings.CutPrefix(key, overridePrefix); found {
+			overrides[key] = text
+		}
+	}
+	return overrides
+}
+
+// withOverrides returns properties with exactly these overrides in them.
+func withOverrides(properties, overrides map[string]string) map[string]string {
+	next := map[string]string{}
+	for key, text := range properties {
+		if !strings.HasPrefix(key, overridePrefix) {
+			next[key] = text
+		}
+	}
+	for key, text := range overrides {
+		next[overridePrefix+key] = text
+	}
+	return next
+}
+
+// nearest returns the candidate that needs the fewest edits to become word.
+func nearest(word string, candidates []string) string {
+	return slices.MinFunc(candidates, func(a, b string) int { return edits(word, a) - edits(word, b) })
+}
+
+// edits is the Levenshtein distance by bytes; words longer than any key could
+// be count as their length.
+func edits(a, b string) int {
+	if len(a) > MaxNameBytes {
+		return len(a)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
