@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tidemark-engine/tidemark/engine"
+	"github.com/tidemark-engine/tidemark/engine/managedledger"
+	"github.com/tidemark-engine/tidemark/sdk"
+	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
+)
+
+// position puts a position on the wire.
+func position(p sdk.Position) *tidemarkv1.Position {
+	return &tidemarkv1.Position{Ledger: int64(p.Ledger), Entry: int64(p.Entry)}
+}
+
+// positionOf takes a position off the wire.
+func positionOf(p *tidemarkv1.Position) (sdk.Position, error) {
+	if p.GetLedger() < 0 || p.GetEntry() < int64(sdk.NoEntry) {
+		return sdk.Position{}, fmt.Errorf("%w: %d:%d, a ledger is from 0 and an entry from -1", sdk.ErrInvalid, p.GetLedger(), p.GetEntry())
+	}
+	return sdk.Position{Ledger: sdk.LedgerID(p.GetLedger()), Entry: sdk.EntryID(p.GetEntry())}, nil
+}
+
+// startOf takes a start off the wire. A time or a cursor is looked up in the
+// topic.
+func startOf(ctx context.Context, topic *engine.Topic, s *tidemarkv1.Start) (managedledger.Start, error) {
+	switch start := s.GetStart().(type) {
+	case nil:
+		return managedledger.Earliest(), nil
+	case *tidemarkv1.Start_Edge:
+		switch start.Edge {
+		case tidemarkv1.Edge_EDGE_EARLIEST:
+			return managedledger.Earliest(), nil
+		case tidemarkv1.Edge_EDGE_LATEST:
+			return managedledger.Latest(), nil
+		}
+	case *tidemarkv1.Start_At:
+		p, err := positionOf(start.At)
+		return managedledger.At(p), err
+	case *tidemarkv1.Start_After:
+		p, err := positionOf(start.After)
+		return managedledger.After(p), err
+	case *tidemarkv1.Start_Time:
+		if err := start.Time.CheckValid(); err != nil {
+			return managedledger.Start{}, fmt.Errorf("%w: start: %w", sdk.ErrInvalid, err)
+		}
+		p, err := topic.FindTime(ctx, start.Time.AsTime())
+		return managedledger.At(p), err
+	case *tidemarkv1.Start_Cursor:
+		c, err := topic.Cursor(start.Cursor)
+		if err != nil {
+			return managedledger.Start{}, err
+		}
+		return managedledger.After(c.MarkDelete()), nil
+	}
+	return managedledger.Start{}, fmt.Errorf("%w: a start is earliest, latest, a position, a time or a cursor", sdk.ErrInvalid)
+}
