@@ -188,3 +188,6 @@ func (c *Cache) DropBelow(id sdk.LedgerID, entry sdk.EntryID) {
 	defer s.mu.Unlock()
 	s.dropBelow(id, entry)
 }
+
+// MaxBytes returns the bound on the entries held; 0 means that caching is off.
+func (c *Cache) MaxBytes() int64 { return c.config.Load().MaxBytes }

@@ -274,7 +274,9 @@ type Cursor struct {
 	// Everything up to here is acknowledged.
 	MarkDelete *Position `protobuf:"bytes,1,opt,name=mark_delete,json=markDelete,proto3" json:"mark_delete,omitempty"`
 	// Single entries beyond it that are acknowledged too, rising.
-	Ranges        []*AckRange `protobuf:"bytes,2,rep,name=ranges,proto3" json:"ranges,omitempty"`
+	Ranges []*AckRange `protobuf:"bytes,2,rep,name=ranges,proto3" json:"ranges,omitempty"`
+	// Who wrote this record, as in ManagedLedger.
+	Owner         string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -321,6 +323,13 @@ func (x *Cursor) GetRanges() []*AckRange {
 		return x.Ranges
 	}
 	return nil
+}
+
+func (x *Cursor) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
 }
 
 // AckRange is the entries after a position up to another one, which is
@@ -415,11 +424,12 @@ const file_managedledger_recordpb_record_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x18\n" +
 	"\aentries\x18\x02 \x01(\x03R\aentries\x12\x14\n" +
 	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\x12\x1b\n" +
-	"\tclosed_at\x18\x04 \x01(\x03R\bclosedAt\"\x93\x01\n" +
+	"\tclosed_at\x18\x04 \x01(\x03R\bclosedAt\"\xa9\x01\n" +
 	"\x06Cursor\x12H\n" +
 	"\vmark_delete\x18\x01 \x01(\v2'.tidemark.managedledger.record.PositionR\n" +
 	"markDelete\x12?\n" +
-	"\x06ranges\x18\x02 \x03(\v2'.tidemark.managedledger.record.AckRangeR\x06ranges\"M\n" +
+	"\x06ranges\x18\x02 \x03(\v2'.tidemark.managedledger.record.AckRangeR\x06ranges\x12\x14\n" +
+	"\x05owner\x18\x03 \x01(\tR\x05owner\"M\n" +
 	"\bAckRange\x12\x16\n" +
 	"\x06ledger\x18\x01 \x01(\x03R\x06ledger\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x13\n" +

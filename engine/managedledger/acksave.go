@@ -1,0 +1,221 @@
+package managedledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tidemark-engine/tidemark/scheduling"
+	"github.com/tidemark-engine/tidemark/sdk"
+)
+
+// A write of a cursor that failed is tried again after retryFirst, then twice as
+// long each time, up to this.
+const retryMost = 2 * time.Second
+
+// saver writes a durable cursor down. One write is under way at a time; what is
+// acknowledged meanwhile goes with the next one, and all who wait for it are
+// answered together. It is guarded by the cursor's mu.
+type saver struct {
+	version sdk.Version
+	saved   sdk.Position // mark-delete position that is stored
+	making  bool         // it was never stored
+	at      time.Time
+	// dirty says that the cursor differs from what is stored or being written.
+	dirty bool
+	// writing says that a write is under way, on its way, or waits to be tried
+	// again (then retry is its timer).
+	writing bool
+	retry   *time.Timer
+	waiting []func(error)
+	// closing is why a failed write is not tried again.
+	closing  error
+	failures int
+	leftOut  int
+}
+
+// save has the cursor written down, and done called when it is. It is called with
+// mu and releases it. With here the write may run on this goroutine.
+func (c *Cursor) save(done func(error), here bool) {
+	s := &c.saver
+	if !c.durable || !s.dirty && !s.writing {
+		c.mu.Unlock()
+		done(nil)
+		return
+	}
+	s.waiting = append(s.waiting, done)
+	begin := !s.writing
+	s.writing = true
+	c.mu.Unlock()
+	switch {
+	case !begin:
+	case here:
+		c.write()
+	default:
+		c.writeSoon()
+	}
+}
+
+// writeSoon has the write run on a goroutine that may block.
+func (c *Cursor) writeSoon() { c.m.elsewhere((*writeTask)(c)) }
+
+// writeTask writes a cursor down.
+type writeTask Cursor
+
+func (t *writeTask) Run() { (*Cursor)(t).write() }
+
+// Failed is told that the metadata store panicked.
+func (t *writeTask) Failed(err error) {
+	c := (*Cursor)(t)
+	c.written(c.takeWaiting(), err)
+}
+
+func (c *Cursor) takeWaiting() []func(error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting := c.saver.waiting
+	c.saver.waiting = nil
+	return waiting
+}
+
+// write writes the cursor down once.
+func (c *Cursor) write() {
+	c.mu.Lock()
+	s := &c.saver
+	waiting := s.waiting
+	s.waiting, s.retry = nil, nil
+	record := c.snapshot()
+	s.dirty = false
+	version := s.version
+	c.mu.Unlock()
+
+	version, err := c.put(record, version)
+	c.mu.Lock()
+	if err == nil {
+		s.version, s.saved, s.at = version, record.mark, time.Now()
+		s.failures = 0
+	} else {
+		s.dirty = true
+	}
+	c.mu.Unlock()
+	if err == nil {
+		c.m.trimSoon()
+	}
+	c.written(waiting, err)
+}
+
+// written goes on after a write: with the next one if there is need, and with
+// the answers.
+func (c *Cursor) written(waiting []func(error), err error) {
+	lost := errors.Is(err, sdk.ErrFenced) || errors.Is(err, ErrDeleting)
+	c.mu.Lock()
+	s := &c.saver
+	first := false
+	switch {
+	case err == nil:
+		s.writing = s.dirty || len(s.waiting) > 0
+		if s.writing {
+			defer c.writeSoon()
+		}
+	case lost || s.closing != nil:
+		s.writing = false
+		waiting = append(waiting, s.waiting...)
+		s.waiting = nil
+	default:
+		first = s.failures == 0
+		s.failures++
+		delay := min(retryFirst<<min(s.failures, 16), retryMost)
+		s.retry = time.AfterFunc(delay, c.writeSoon)
+	}
+	c.mu.Unlock()
+	if lost {
+		c.m.fenceSoon(err)
+	} else if first {
+		c.m.log.Warn("cursor not written down, trying again", "cursor", c.name, "error", err)
+	}
+	if err != nil {
+		err = fmt.Errorf("write cursor %q down: %w", c.name, err)
+	}
+	for _, done := range waiting {
+		done(err)
+	}
+}
+
+// put stores a record over the version that this cursor wrote last.
+func (c *Cursor) put(r cursorRecord, version sdk.Version) (sdk.Version, error) {
+	m := c.m
+	if v := m.current(); !v.state.readable() && v.state != StateClosed {
+		return 0, v.ended()
+	}
+	value, err := r.encode()
+	if err != nil {
+		return 0, err
+	}
+	ctx := m.cursors.ctx
+	if limit := m.config().StoreTimeout; limit > 0 {
+		var cancel func()
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	key := cursorKey(m.name, c.name)
+	v, err := m.settings.Metadata.Put(ctx, key, value, version)
+	if errors.Is(err, sdk.ErrVersionConflict) {
+		return m.cursors.putOver(ctx, key, value)
+	}
+	return v, err
+}
+
+// putOver settles a version conflict: what is there is an earlier write of this
+// owner that got through although it seemed to fail, or one of a former owner
+// who has not noticed that it lost the log; or else the log has another owner.
+func (s *cursors) putOver(ctx context.Context, key string, value []byte) (sdk.Version, error) {
+	metadata := s.m.settings.Metadata
+	found, err := metadata.Get(ctx, key)
+	if errors.Is(err, sdk.ErrKeyNotFound) {
+		found.Version = sdk.NoVersion
+	} else if err != nil {
+		return 0, err
+	}
+	if bytes.Equal(found.Value, value) {
+		return found.Version, nil
+	}
+	topic, err := metadata.Get(ctx, recordKey(s.m.name))
+	if errors.Is(err, sdk.ErrKeyNotFound) {
+		return 0, ErrDeleting
+	} else if err != nil {
+		return 0, err
+	}
+	stored, err := decodeRecord(topic.Value)
+	switch {
+	case err != nil:
+		return 0, err
+	case stored.deleting:
+		return 0, ErrDeleting
+	case stored.owner != s.owner:
+		return 0, ErrFenced
+	}
+	return metadata.Put(ctx, key, value, found.Version)
+}
+
+// flush has everything written down that is not, and waits for it. It is for
+// closing: afterwards no failed write is tried again.
+func (c *Cursor) flush(ctx context.Context, closing error) error {
+	done := make(chan error, 1)
+	c.mu.Lock()
+	s := &c.saver
+	s.closing = closing
+	if s.retry != nil && s.retry.Stop() {
+		s.retry, s.writing = nil, false
+	}
+	c.save(func(err error) { done <- err }, false)
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("write cursor %q down: %w", c.name, ctx.Err())
+	}
+}
+
+var _ scheduling.Failer = (*writeTask)(nil)
