@@ -15,5 +15,4 @@
 // One committer goroutine takes what all writers have handed over, makes one
 // Pebble batch of it, syncs once and tells everybody; meanwhile the next group
 // gathers. Metadata writes travel in the same groups.
-//
 package pebble

@@ -74,13 +74,26 @@ func (s *Store) Delete(ctx context.Context, id sdk.LedgerID) error {
 		if err := batch.Delete(ledgerKey(id), nil); err != nil {
 			return err
 		}
+		l.gone.Store(true) // before readers can miss the first block
 		from, below := blocksOf(id)
 		return batch.DeleteRange(from, below, nil)
 	}, func(err error) {
-		if err == nil {
-			l.gone.Store(true)
+		switch {
+		case errors.Is(err, sdk.ErrUnknownOutcome):
+			s.forget(l)
+		case err != nil:
+			l.gone.Store(false)
 		}
 	})
+}
+
+// forget makes later handles look at what is stored.
+func (s *Store) forget(l *ledger) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ledgers[l.id] == l {
+		delete(s.ledgers, l.id)
+	}
 }
 
 // stopWriting makes later adds fail with why, waits until none is on its way
@@ -178,6 +191,10 @@ func (s *Store) List(ctx context.Context, after sdk.LedgerID, limit int) ([]sdk.
 // acquire returns the ledger with one more handle. Whoever got it calls release.
 func (s *Store) acquire(ctx context.Context, id sdk.LedgerID) (*ledger, error) {
 	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, sdk.ErrClosed
+	}
 	l := s.ledgers[id]
 	if l == nil {
 		l = newLedger(id)
@@ -197,7 +214,7 @@ func (s *Store) acquire(ctx context.Context, id sdk.LedgerID) (*ledger, error) {
 func (s *Store) release(l *ledger) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.handles--; l.handles == 0 {
+	if l.handles--; l.handles == 0 && s.ledgers[l.id] == l {
 		delete(s.ledgers, l.id)
 	}
 }

@@ -27,6 +27,8 @@ type Store struct {
 
 	mu      sync.Mutex // guards what follows
 	ledgers map[sdk.LedgerID]*ledger
+	closed  bool
+
 	closing sync.Once
 	result  error // of closing
 }
@@ -91,6 +93,9 @@ func (s *Store) Health(context.Context) error {
 // Close implements [sdk.Plugin]: what was handed over is written and
 // acknowledged first.
 func (s *Store) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	s.in.end()
 	select {
 	case <-s.committer.ended:
