@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tidemark-engine/tidemark/engine/config"
+	"github.com/tidemark-engine/tidemark/sdk"
+	"github.com/tidemark-engine/tidemark/sdk/reason"
+)
+
+// The exit codes, as the package comment documents them.
+const (
+	exitSuccess     = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitUnavailable = 4
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// exitCode sorts an error into the documented codes.
+func exitCode(err error) int {
+	is := func(sentinels ...error) bool {
+		for _, sentinel := range sentinels {
+			if errors.Is(err, sentinel) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case err == nil:
+		return exitSuccess
+	case errors.As(err, new(usageError)), is(config.ErrInvalid, sdk.ErrInvalid):
+		return exitUsage
+	case is(reason.ErrTopicNotFound, reason.ErrCursorNotFound):
+		return exitNotFound
+	case is(sdk.ErrUnavailable, sdk.ErrBusy, reason.ErrOwnerLost, context.DeadlineExceeded):
+		return exitUnavailable
+	}
+	return exitFailure
+}
