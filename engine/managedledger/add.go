@@ -3,15 +3,17 @@ package managedledger
 import (
 	"context"
 	"fmt"
+	"runtime"
 
 	"github.com/tidemark-engine/tidemark/scheduling"
 	"github.com/tidemark-engine/tidemark/sdk"
 )
 
-// window is how many batches of one log may be with the store. While it is
-// full, adds gather in the intake and go as one larger batch. Two keep the
-// store busy while the answer to one is on its way.
-const window = 2
+// window is how many batches of one log may be with the store. The store's own
+// group commit gathers better than the intake could, because it knows when a
+// sync ends; the window only keeps what it holds within bounds. While it is
+// full, adds gather in the intake and go as one larger batch.
+const window = 64
 
 // Add appends entries and waits until they are acknowledged. The entries of one
 // add stand together, in their order. The payloads belong to the managed ledger
@@ -31,6 +33,12 @@ func (m *ManagedLedger) Add(ctx context.Context, payloads ...[]byte) (AddResult,
 	}
 	p, tell, err := m.intake.enter(ctx, payloads, size)
 	if tell {
+		if m.sentAt.Load() != 0 {
+			// The store is busy with earlier batches. Producers that were
+			// answered together come back together: let the others put their
+			// adds in first, so that all go as one batch.
+			runtime.Gosched()
+		}
 		m.tellLane()
 	}
 	if err != nil {

@@ -58,6 +58,9 @@ type batch struct {
 	acked int
 	sent  bool
 	err   error
+
+	// handed is the first hand-over. A further one gets a record of its own.
+	handed sentBatch
 }
 
 // callback is an add that asked to be called.

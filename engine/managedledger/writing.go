@@ -46,7 +46,11 @@ type writing struct {
 
 // handOver gives a batch, or what is left of it, to the writer.
 func (w *writing) handOver(b *batch) {
-	s := &sentBatch{to: w, batch: b, from: b.acked, count: len(b.payloads) - b.acked, first: w.next, at: time.Now()}
+	s := &b.handed
+	if s.to != nil {
+		s = new(sentBatch)
+	}
+	*s = sentBatch{to: w, batch: b, from: b.acked, count: len(b.payloads) - b.acked, first: w.next, at: time.Now()}
 	b.sent = true
 	w.next += sdk.EntryID(s.count)
 	w.bytes += s.bytes(s.count)
