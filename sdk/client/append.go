@@ -1,0 +1,26 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tidemark-engine/tidemark/sdk"
+	"github.com/tidemark-engine/tidemark/sdk/message"
+	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
+)
+
+// Append publishes a few messages with one call and returns the position of the
+// last one when they are durable: a convenience for who has no producer. It
+// tries once; an [sdk.ErrUnavailable] or [sdk.ErrUnknownOutcome] may mean that
+// they are stored.
+func (c *Client) Append(ctx context.Context, topic string, msgs ...message.Message) (sdk.Position, error) {
+	request := &tidemarkv1.AppendRequest{Topic: topic, Messages: make([]*tidemarkv1.Message, len(msgs))}
+	for i := range msgs {
+		request.Messages[i] = &tidemarkv1.Message{Payload: msgs[i].Payload, Key: msgs[i].Key, Attributes: msgs[i].Attributes}
+	}
+	answer, err := c.produce.Append(ctx, request)
+	if err != nil {
+		return sdk.Position{}, fmt.Errorf("client: append to topic %q: %w", topic, err)
+	}
+	return positionOf(answer.GetLast()), nil
+}
