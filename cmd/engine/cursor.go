@@ -32,7 +32,7 @@ func (sh *shell) onCursor(use, short string, more []string, do func(ctx context.
 	return &cobra.Command{
 		Use:               use,
 		Short:             short,
-		Args:              cobra.ExactArgs(2 + len(more)),
+		Args:              named(2, cobra.ExactArgs(2+len(more))),
 		ValidArgsFunction: sh.completeCursors,
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			return sh.withClient(cmd.Context(), func(c *client.Client) error {
@@ -139,7 +139,7 @@ func newCursorDelete(sh *shell) *cobra.Command {
 	return &cobra.Command{
 		Use:               "delete TOPIC CURSOR",
 		Short:             "Remove a cursor",
-		Args:              cobra.ExactArgs(2),
+		Args:              named(2, cobra.ExactArgs(2)),
 		ValidArgsFunction: sh.completeCursors,
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			return sh.withClient(cmd.Context(), func(c *client.Client) error {

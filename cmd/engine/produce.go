@@ -39,10 +39,13 @@ run too: entries are numbered from the beginning of the input, and those that
 were stored under this name before are not stored again. So a run that was
 killed can be repeated with the same input, and of a file that has grown only
 what is new is stored.`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              named(1, cobra.MinimumNArgs(1)),
 		ValidArgsFunction: sh.completeTopics,
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if _, err := newFrameReader(flags.framing, nil, 0); err != nil {
+				return err
+			}
+			if err := checkNames(flags.producer); err != nil {
 				return err
 			}
 			in, err := openInputs(arguments[1:], sh.in)

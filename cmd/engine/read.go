@@ -38,9 +38,12 @@ cursor it reads from --from and leaves no trace.
 
 With -o json each entry is one line: its position, publish time, key and
 attributes if it has them, and the payload in base64.`,
-		Args:              cobra.ExactArgs(1),
+		Args:              named(1, cobra.ExactArgs(1)),
 		ValidArgsFunction: sh.completeTopics,
 		RunE: func(cmd *cobra.Command, arguments []string) error {
+			if err := checkNames(flags.cursor); err != nil {
+				return err
+			}
 			start, err := parseStart(flags.from)
 			if err != nil {
 				return err

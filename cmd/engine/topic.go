@@ -38,7 +38,7 @@ func (sh *shell) onTopic(use, short string, do func(ctx context.Context, c *clie
 	return &cobra.Command{
 		Use:               use + " TOPIC",
 		Short:             short,
-		Args:              cobra.ExactArgs(1),
+		Args:              named(1, cobra.ExactArgs(1)),
 		ValidArgsFunction: sh.completeTopics,
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			return sh.withClient(cmd.Context(), func(c *client.Client) error { return do(cmd.Context(), c, arguments[0]) })
@@ -63,7 +63,7 @@ func newTopicCreate(sh *shell) *cobra.Command {
 	return &cobra.Command{
 		Use:   "create TOPIC [KEY=VALUE...]",
 		Short: "Create a topic, with settings of its own if given",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  named(1, cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			overrides, err := assignments(arguments[1:])
 			if err != nil {
@@ -171,7 +171,7 @@ func newTopicSet(sh *shell) *cobra.Command {
 		Long: `Changes settings of a topic while it is in use; KEY= goes back to the daemon's
 setting. Keys are those of the section topics of the configuration. All take
 effect, or none.`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              named(1, cobra.MinimumNArgs(1)),
 		ValidArgsFunction: sh.completeTopics,
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			changes, err := assignments(arguments[1:])
