@@ -87,9 +87,9 @@ func measure(b *testing.B, log appender, producers, outstanding, size int) float
 			}
 		})
 	}
-	time.Sleep(cell / 5)
+	<-time.After(cell / 5)
 	before, began := acked.Load(), time.Now()
-	time.Sleep(cell)
+	<-time.After(cell)
 	rate := float64(acked.Load()-before) / time.Since(began).Seconds()
 	stop.Store(true)
 	running.Wait()
@@ -188,7 +188,9 @@ func (l *rawLog) commit() {
 		if err := syscall.Fdatasync(int(l.file.Fd())); err != nil {
 			panic(err)
 		}
-		time.Sleep(l.delay)
+		if l.delay > 0 {
+			<-time.After(l.delay)
+		}
 		for _, done := range waiting {
 			done()
 		}

@@ -79,6 +79,7 @@ func dialOptions(o Options) []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithNoProxy(),
+		grpc.WithDefaultServiceConfig(serviceConfig()),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: wire.ClientPing, Timeout: wire.PingTimeout, PermitWithoutStream: true}),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)),

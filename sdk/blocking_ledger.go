@@ -1,0 +1,341 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// The limits of the adds that a [Blocking] joins for one call of its store,
+// and keeps waiting for one ledger.
+const (
+	blockingJoin    = 1 << 20
+	blockingPending = 64 << 20
+)
+
+// blockingLedger is the state that all handles of one ledger share.
+type blockingLedger struct {
+	owner *Blocking
+	id    LedgerID
+
+	state    atomic.Pointer[LedgerState]
+	loaded   atomic.Bool   // state is there
+	gone     atomic.Bool   // the ledger was deleted
+	settling chan struct{} // holds a token while nobody loads, seals, recovers or deletes
+
+	handles int // guarded by Blocking.mu
+
+	mu       sync.Mutex // guards what follows
+	queue    []blockingRequest
+	bytes    int     // payload bytes in the queue
+	next     EntryID // what the next batch begins with
+	refusal  error   // why no more is appended, nil while the ledger has a writer
+	running  bool    // a goroutine drains the queue; it ends when the queue is empty
+	whenIdle []func()
+}
+
+// blockingRequest is a batch on its way. err says that it must fail, and why.
+type blockingRequest struct {
+	batch Batch
+	bytes int
+	err   error
+}
+
+func newBlockingLedger(owner *Blocking, id LedgerID) *blockingLedger {
+	l := &blockingLedger{owner: owner, id: id, settling: make(chan struct{}, 1)}
+	l.refusal = l.wrap(ErrFenced) // whoever wrote it is gone
+	l.settling <- struct{}{}
+	return l
+}
+
+func (l *blockingLedger) wrap(err error) error { return fmt.Errorf("ledger %d: %w", l.id, err) }
+
+func (l *blockingLedger) publish(state LedgerState) {
+	l.state.Store(&state)
+	l.loaded.Store(true)
+}
+
+// add takes a batch in. An error means that it is refused and that its Done is
+// for the caller to call.
+func (l *blockingLedger) add(batch Batch) error {
+	size := batch.Bytes()
+	tooLarge := l.tooLarge(batch)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refusal == nil {
+		l.refusal = l.refuses(batch, size, tooLarge)
+	}
+	r := blockingRequest{batch: batch, bytes: size, err: l.refusal}
+	if r.err != nil {
+		r.batch.Entries, r.bytes = nil, 0
+		if !l.running {
+			return r.err
+		}
+	}
+	l.queue = append(l.queue, r)
+	l.bytes += r.bytes
+	l.next += EntryID(len(r.batch.Entries))
+	if !l.running {
+		l.running = true
+		l.owner.draining.Add(1)
+		go l.drain()
+	}
+	return nil
+}
+
+func (l *blockingLedger) tooLarge(batch Batch) error {
+	limit := l.owner.info.MaxEntryBytes
+	if limit == 0 {
+		return nil
+	}
+	for _, entry := range batch.Entries {
+		if len(entry) > limit {
+			return fmt.Errorf("%w: an entry of %d bytes, the limit is %d", ErrTooLarge, len(entry), limit)
+		}
+	}
+	return nil
+}
+
+// refuses says why the batch is not taken. Call it with the mutex held.
+func (l *blockingLedger) refuses(batch Batch, size int, tooLarge error) error {
+	if err := batch.Validate(l.next); err != nil {
+		return l.wrap(err)
+	}
+	if tooLarge != nil {
+		return l.wrap(tooLarge)
+	}
+	if l.bytes+size > blockingPending && len(l.queue) > 0 {
+		return l.wrap(fmt.Errorf("%w: %d bytes are waiting, the limit is %d", ErrBusy, l.bytes, blockingPending))
+	}
+	return nil
+}
+
+// drain stores what is queued, until nothing is.
+func (l *blockingLedger) drain() {
+	defer l.owner.draining.Done()
+	for {
+		l.mu.Lock()
+		taken := l.take()
+		if len(taken) == 0 {
+			idle := l.whenIdle
+			l.running, l.whenIdle, l.queue = false, nil, nil
+			l.mu.Unlock()
+			for _, f := range idle {
+				f()
+			}
+			return
+		}
+		l.mu.Unlock()
+		l.store(taken)
+	}
+}
+
+// take removes the requests that are handled next: as many as may be joined, or
+// those that fail. Call it with the mutex held.
+func (l *blockingLedger) take() []blockingRequest {
+	count, size := 0, 0
+	for count < len(l.queue) && (size < blockingJoin || count == 0) {
+		if l.queue[count].err != nil && count > 0 && l.queue[0].err == nil {
+			break
+		}
+		size += l.queue[count].bytes
+		count++
+	}
+	taken := l.queue[:count:count]
+	l.queue = l.queue[count:]
+	l.bytes -= size
+	return taken
+}
+
+// store stores requests with one call and tells their end.
+func (l *blockingLedger) store(taken []blockingRequest) {
+	err := taken[0].err
+	if err == nil {
+		if err = l.append(taken); err != nil {
+			l.refuse(laterFailure(err))
+		}
+	}
+	for i := range taken {
+		r := &taken[i]
+		switch {
+		case r.err != nil:
+			r.batch.Done(r.batch.First-1, r.err)
+		case err != nil:
+			r.batch.Done(r.batch.First-1, err)
+		default:
+			r.batch.Done(r.batch.Last(), nil)
+		}
+	}
+}
+
+func (l *blockingLedger) append(taken []blockingRequest) error {
+	entries, size := taken[0].batch.Entries, 0
+	if len(taken) > 1 {
+		entries = append([][]byte{}, entries...)
+	}
+	for i := range taken {
+		size += taken[i].bytes
+		if i > 0 {
+			entries = append(entries, taken[i].batch.Entries...)
+		}
+	}
+	panicked := true
+	err := guarded(func() error {
+		err := l.owner.store.Append(l.id, taken[0].batch.First, entries)
+		panicked = false
+		return err
+	})
+	if err != nil {
+		return l.wrap(outcomeOf(err, panicked))
+	}
+	before := l.state.Load()
+	l.publish(LedgerState{
+		LastConfirmed: before.LastConfirmed + EntryID(len(entries)),
+		Bytes:         before.Bytes + int64(size),
+	})
+	return nil
+}
+
+// outcomeOf makes an unknown outcome of an error that does not say that nothing
+// was stored.
+func outcomeOf(err error, panicked bool) error {
+	if !panicked {
+		for _, nothingStored := range []error{ErrFull, ErrTooLarge, ErrBusy, ErrUnavailable, ErrLedgerNotFound, ErrUnknownOutcome} {
+			if errors.Is(err, nothingStored) {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+}
+
+// laterFailure is what adds fail with that come behind one that failed with err
+// and were never given to the store.
+func laterFailure(err error) error {
+	if errors.Is(err, ErrUnknownOutcome) {
+		return fmt.Errorf("%w: nothing was stored, because an add before it failed: %v", ErrUnavailable, err)
+	}
+	return err
+}
+
+// refuse makes all adds fail that are not with the store yet. The first reason
+// given stays.
+func (l *blockingLedger) refuse(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refusal == nil {
+		l.refusal = why
+	}
+	for i := range l.queue {
+		if r := &l.queue[i]; r.err == nil {
+			l.bytes -= r.bytes
+			r.err, r.bytes = l.refusal, 0
+		}
+	}
+}
+
+// stop makes later adds fail; those handed over go on.
+func (l *blockingLedger) stop(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refusal == nil {
+		l.refusal = l.wrap(why)
+	}
+}
+
+// idle calls f once no add is on its way, perhaps at once.
+func (l *blockingLedger) idle(f func()) {
+	l.mu.Lock()
+	if l.running {
+		l.whenIdle = append(l.whenIdle, f)
+		l.mu.Unlock()
+		return
+	}
+	l.mu.Unlock()
+	f()
+}
+
+// settle waits until no add is on its way and begins what must not happen twice
+// at the same time. Whoever got nil calls settled.
+func (l *blockingLedger) settle(ctx context.Context) error {
+	idle := make(chan struct{})
+	l.idle(func() { close(idle) })
+	for _, awaited := range []chan struct{}{idle, l.settling} {
+		select {
+		case <-awaited:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (l *blockingLedger) settled() { l.settling <- struct{}{} }
+
+// load asks the store for the state if nobody did.
+func (l *blockingLedger) load(ctx context.Context) error {
+	if !l.loaded.Load() {
+		if err := l.settle(ctx); err != nil {
+			return err
+		}
+		defer l.settled()
+	}
+	if l.gone.Load() {
+		return l.wrap(ErrLedgerNotFound)
+	}
+	if l.loaded.Load() {
+		return nil
+	}
+	state, err := l.stored(ctx)
+	if err == nil {
+		l.publish(state)
+	}
+	return err
+}
+
+func (l *blockingLedger) stored(ctx context.Context) (state LedgerState, err error) {
+	err = guarded(func() (err error) {
+		state, err = l.owner.store.State(ctx, l.id)
+		return err
+	})
+	if err != nil {
+		return state, l.wrap(err)
+	}
+	return state, nil
+}
+
+// recover fences the writer and closes the ledger at the last stored entry.
+func (l *blockingLedger) recover(ctx context.Context) error {
+	if l.state.Load().Closed {
+		return nil
+	}
+	l.refuse(l.wrap(ErrFenced))
+	if err := l.settle(ctx); err != nil {
+		return err
+	}
+	defer l.settled()
+	if l.gone.Load() {
+		return l.wrap(ErrLedgerNotFound)
+	}
+	if l.state.Load().Closed {
+		return nil
+	}
+	state, err := l.stored(ctx)
+	if err != nil {
+		return err
+	}
+	return l.close(ctx, state)
+}
+
+// close stores that the ledger is closed at state. The caller has settled.
+func (l *blockingLedger) close(ctx context.Context, state LedgerState) error {
+	err := guarded(func() error { return l.owner.store.Seal(ctx, l.id, state.LastConfirmed) })
+	if err != nil {
+		return l.wrap(err)
+	}
+	state.Closed = true
+	l.publish(state)
+	return nil
+}
