@@ -93,5 +93,5 @@ func root(e ast.Expr) *ast.Ident {
 func refers(name *ast.Ident, variables map[string]*ast.ValueSpec) bool {
 	spec, known := variables[name.Name]
 	object := name.Obj
-	return known && (object == nil || object.Decl == spec)
+	return known && name.Name != "_" && (object == nil || object.Decl == spec)
 }

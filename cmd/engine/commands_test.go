@@ -111,14 +111,12 @@ func TestProduceAndRead(t *testing.T) {
 func TestProduceUnderAName(t *testing.T) {
 	b := newBench(t, nil)
 	b.must("", "topic", "create", "demo")
-	log := file(t, "app.log", "1\n2\n3\n")
 	for _, c := range []struct{ text, want string }{
 		{"1\n2\n3\n", "3 with 0 duplicates"},
 		{"1\n2\n3\n", "3 with 3 duplicates"},
 		{"1\n2\n3\n4\n5\n", "5 with 3 duplicates"},
 	} {
-		log = file(t, "app.log", c.text)
-		sum := b.produced("", "demo", "--producer", "app", log)
+		sum := b.produced("", "demo", "--producer", "app", file(t, "app.log", c.text))
 		same(t, "stored", fmt.Sprintf("%d with %d duplicates", sum.Count, sum.Duplicates), c.want)
 	}
 	same(t, "read", b.must("", "read", "demo"), "1\n2\n3\n4\n5\n")
