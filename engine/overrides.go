@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tidemark-engine/tidemark/engine/spelling"
 )
 
 // overridePrefix marks the properties of a managed ledger that are overrides.
@@ -23,7 +25,7 @@ func (c TopicConfig) With(overrides map[string]string) (TopicConfig, error) {
 	for _, key := range slices.Sorted(maps.Keys(overrides)) {
 		s, known := settings[key]
 		if !known {
-			problems = append(problems, fmt.Errorf("%w: %q is unknown, the nearest is %q", ErrInvalidSetting, key, nearest(key, SettingKeys())))
+			problems = append(problems, fmt.Errorf("%w: %q is unknown, the nearest is %q", ErrInvalidSetting, key, spelling.Nearest(key, SettingKeys())))
 		} else if err := s.parse(&c, overrides[key]); err != nil {
 			problems = append(problems, fmt.Errorf("%w: %s: %w", ErrInvalidSetting, key, err))
 		}
@@ -93,33 +95,4 @@ func withOverrides(properties, overrides map[string]string) map[string]string {
 		next[overridePrefix+key] = text
 	}
 	return next
-}
-
-// nearest returns the candidate that needs the fewest edits to become word.
-func nearest(word string, candidates []string) string {
-	return slices.MinFunc(candidates, func(a, b string) int { return edits(word, a) - edits(word, b) })
-}
-
-// edits is the Levenshtein distance by bytes; words longer than any key could
-// be count as their length.
-func edits(a, b string) int {
-	if len(a) > MaxNameBytes {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

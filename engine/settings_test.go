@@ -109,25 +109,6 @@ func TestChange(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	for word, want := range map[string]string{
-		"retention-tim": "retention-time", "retention_size": "retention-size", "policy": "read-policy",
-		"max-entries": "max-entry-size", "readpolicy": "read-policy",
-	} {
-		if got := nearest(word, SettingKeys()); got != want {
-			t.Errorf("nearest to %s is %s, want %s", word, got, want)
-		}
-	}
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"same", "same", 0}} {
-		if got := edits(c.a, c.b); got != c.want {
-			t.Errorf("%s to %s takes %d edits, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func FuzzOverrides(f *testing.F) {
 	f.Add("retention-time", "7d")
 	f.Add("max-size-per-ledger", "1.5GiB")
