@@ -98,13 +98,16 @@ func (b *belongings) close() error {
 	return errors.Join(problems...)
 }
 
-// end closes one part. A part that ignores its context gets as long again.
+// grace is how much longer than its limit a part may take to come back.
+const grace = time.Second
+
+// end closes one part.
 func (p belonging) end() error {
 	ctx, cancel := context.WithTimeout(context.Background(), p.limit)
 	defer cancel()
 	ended := make(chan error, 1) // has room: the goroutine ends even if nobody waits any more
 	go func() { ended <- p.close(ctx) }()
-	patience := time.NewTimer(2 * p.limit)
+	patience := time.NewTimer(p.limit + grace)
 	defer patience.Stop()
 	select {
 	case err := <-ended:

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tidemark-engine/tidemark/sdk"
 	"github.com/tidemark-engine/tidemark/sdk/client"
 )
 
@@ -57,7 +60,11 @@ func (sh *shell) dial(ctx context.Context, r *retry) (*client.Client, error) {
 		defer cancel()
 		ctx = limited
 	}
-	return client.Dial(ctx, sh.server, r.options())
+	c, err := client.Dial(ctx, sh.server, r.options())
+	if errors.Is(err, sdk.ErrUnavailable) {
+		err = fmt.Errorf("%w\nis a daemon running there? start one with engine serve, or name another with --server", err)
+	}
+	return c, err
 }
 
 // lingering returns a context that ends closeLimit later than ctx: time to
