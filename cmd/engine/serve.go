@@ -41,6 +41,12 @@ func (sh *shell) serve(ctx context.Context, from config.Sources, guide bool) err
 	if err != nil {
 		return err
 	}
+	if file := loaded.Config.Server.ReadyFile; file != "" {
+		// One that a killed daemon left would say that this one is ready.
+		if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("ready file: %w", err)
+		}
+	}
 	hangUp := make(chan os.Signal, 1)
 	signal.Notify(hangUp, syscall.SIGHUP)
 	defer signal.Stop(hangUp)
