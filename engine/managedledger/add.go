@@ -142,8 +142,8 @@ func (m *ManagedLedger) send() {
 		}
 		return
 	}
-	if len(l.writing.sent) >= window {
-		l.stalled = true
+	if len(l.resend) > 0 || len(l.writing.sent) >= window {
+		l.stalled = true // what waits to be sent again goes first
 		return
 	}
 	l.stalled = false

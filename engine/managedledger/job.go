@@ -51,20 +51,18 @@ func (m *ManagedLedger) nextJob() {
 		j := s.queue[0]
 		s.queue[0] = nil
 		s.queue = s.queue[1:]
-		_, last := j.(*closeJob)
-		if s.stopped != nil && !last {
-			j.finish(s.stopped)
-			continue
-		}
-		// A job counts as running from here: what begin does may ask for
-		// another one.
+		// A job counts as running until finish has returned: what begin and
+		// finish do may ask for another one.
 		s.running = &runner{m: m, job: j}
-		if j.begin() {
+		if _, last := j.(*closeJob); s.stopped != nil && !last {
+			j.finish(s.stopped)
+		} else if j.begin() {
 			s.running.start()
 			return
+		} else {
+			j.finish(nil)
 		}
 		s.running = nil
-		j.finish(nil)
 	}
 }
 
@@ -115,7 +113,6 @@ func (r *runner) ended() {
 		time.AfterFunc(delay, r.start)
 		return
 	}
-	m.lanes.jobs.running = nil
 	if errors.Is(r.err, sdk.ErrFenced) || errors.Is(r.err, ErrDeleting) {
 		m.fence(r.err)
 	}
@@ -123,6 +120,7 @@ func (r *runner) ended() {
 		r.err = m.lanes.jobs.stopped // the rest is what came of stopping
 	}
 	r.job.finish(r.err)
+	m.lanes.jobs.running = nil
 	m.nextJob()
 }
 

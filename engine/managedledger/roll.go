@@ -101,7 +101,7 @@ func (w *writing) end(ctx context.Context) error {
 	if w.settled {
 		return nil
 	}
-	if !w.mustRecover {
+	if !w.mustRecover && !w.recovering.Load() {
 		last, err := w.writer.Seal(ctx)
 		switch {
 		case err == nil && last == w.next-1:
@@ -115,7 +115,9 @@ func (w *writing) end(ctx context.Context) error {
 	}
 	w.recovering.Store(true)
 	reader, err := w.m.settings.Ledgers.Open(ctx, w.id, sdk.OpenRecover)
-	if err != nil {
+	if errors.Is(err, sdk.ErrLedgerNotFound) {
+		return fmt.Errorf("recover ledger %d: %w: %w", w.id, ErrFenced, err) // only an owner removes it
+	} else if err != nil {
 		return fmt.Errorf("recover ledger %d: %w", w.id, err)
 	}
 	state := reader.State()
