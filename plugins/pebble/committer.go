@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,23 +24,33 @@ const (
 )
 
 // committer is the one goroutine that writes. It runs from Open until the
-// intake has ended, and closes ended.
+// intake has ended, and closes ended. Its fields are its own.
 type committer struct {
-	db      *pebble.DB
-	in      *intake
-	options Options
-	ended   chan struct{}
+	store *Store
+	in    *intake
+	ended chan struct{}
 
 	group    group
 	cohort   int           // units of the last group
 	lastSync time.Duration // what the last sync took
+	unsynced time.Time     // since when acknowledged writes are not synced; zero if they are
+	keeper   keeper
 }
 
 func (c *committer) run() {
 	defer close(c.ended)
-	for c.in.await(c.gather()) {
+	for {
+		units, patience := c.gather()
+		if !c.in.await(units, patience, c.alarm()) {
+			return
+		}
+		c.syncLazily()
+		c.keeper.look()
 		c.in.take(&c.group, groupBytes)
 		failure := c.commit()
+		if failure != nil {
+			c.in.refuseAll(c.group.ledgers, laterFailure(failure))
+		}
 		c.cohort = c.group.units + len(c.group.changes)
 		c.group.tell(failure)
 		c.in.finished(&c.group)
@@ -57,33 +68,84 @@ func (c *committer) gather() (units int, patience time.Duration) {
 	return c.cohort, c.lastSync
 }
 
+// alarm is after how long to look around although nothing is queued; 0: never.
+func (c *committer) alarm() time.Duration {
+	if !c.unsynced.IsZero() {
+		return lazySync
+	}
+	return c.keeper.alarm()
+}
+
 // commit writes and syncs the group, and makes it readable.
 func (c *committer) commit() error {
-	batch := c.db.NewBatchWithSize(c.group.bytes + c.group.bytes/16 + 4096)
+	if c.keeper.failure != nil {
+		return c.refuseChanges(c.keeper.failure)
+	}
+	batch := c.store.database.db.NewBatchWithSize(c.group.bytes + c.group.bytes/16 + 4096)
 	defer batch.Close()
 	if err := c.group.encode(batch); err != nil {
 		return fmt.Errorf("%w: %w", sdk.ErrUnavailable, err)
 	}
 	if !batch.Empty() {
 		if err := c.write(batch); err != nil {
-			return fmt.Errorf("%w: %w", sdk.ErrUnknownOutcome, err)
+			return fmt.Errorf("%w: %w; only opening the ledger with recovery tells", sdk.ErrUnknownOutcome, err)
 		}
+		c.keeper.wrote(c.group.bytes)
 	}
 	c.group.confirm()
 	return nil
 }
 
-func (c *committer) write(batch *pebble.Batch) error {
-	if c.options.AcknowledgeBeforeSync {
-		return c.db.Apply(batch, pebble.NoSync)
+func (c *committer) refuseChanges(failure error) error {
+	for range c.group.changes {
+		c.group.refused = append(c.group.refused, failure)
 	}
+	return failure
+}
+
+// write writes the batch and syncs the log. Pebble does not tell all failures;
+// the guard does.
+func (c *committer) write(batch *pebble.Batch) error {
+	options := c.store.options
 	began := time.Now()
-	if err := c.db.Apply(batch, pebble.Sync); err != nil {
+	mode := pebble.Sync
+	if options.AcknowledgeBeforeSync {
+		mode = pebble.NoSync
+		if c.unsynced.IsZero() {
+			c.unsynced = began
+		}
+	}
+	err := c.store.database.db.Apply(batch, mode)
+	if broken := c.keeper.guard.err(); broken != nil {
+		err = broken
+	}
+	if err != nil {
+		c.keeper.guard.breakWith(err)
 		return err
 	}
-	if c.options.SyncDelay > 0 {
-		time.Sleep(c.options.SyncDelay)
+	if options.SyncDelay > 0 && !options.AcknowledgeBeforeSync {
+		time.Sleep(options.SyncDelay)
 	}
 	c.lastSync = time.Since(began)
 	return nil
+}
+
+// syncLazily syncs what was acknowledged before its sync, when it is time.
+func (c *committer) syncLazily() {
+	if c.unsynced.IsZero() || time.Since(c.unsynced) < lazySync || c.keeper.failure != nil {
+		return
+	}
+	c.unsynced = time.Time{}
+	if err := c.store.database.db.LogData(nil, pebble.Sync); err != nil {
+		c.keeper.guard.breakWith(err)
+	}
+}
+
+// laterFailure is what adds to a ledger fail with that come behind one that
+// failed with err.
+func laterFailure(err error) error {
+	if errors.Is(err, sdk.ErrUnknownOutcome) {
+		return fmt.Errorf("%w: nothing was written, because an add before it failed: %v", sdk.ErrUnavailable, err)
+	}
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	compression "github.com/cockroachdb/pebble/v2/sstable/block"
@@ -12,27 +13,37 @@ import (
 	"github.com/tidemark-engine/tidemark/sdk"
 )
 
-// openDatabase opens Pebble with the settings that suit blocks of entries.
-func openDatabase(dir string, options Options) (*pebble.DB, error) {
-	settings := &pebble.Options{
-		FS:                          options.FS,
-		CacheSize:                   options.CacheBytes,
-		MemTableSize:                options.MemTableBytes,
-		MemTableStopWritesThreshold: 4,
-		FormatMajorVersion:          pebble.FormatNewest,
-		Logger:                      logger{options.Logger},
-	}
-	for i := range settings.Levels {
-		settings.Levels[i].Compression = func() *compression.CompressionProfile { return compression.NoCompression }
-	}
-	return pebble.Open(dir, settings)
-}
-
-// database is Pebble behind a gate, so that nobody uses it when it is closed.
+// database is Pebble behind a gate, so that nobody uses it when it is closed
+// and that it can be closed and opened again under its readers.
 type database struct {
 	gate sync.RWMutex // held for reading while Pebble is in use, for writing to change what follows
 	db   *pebble.DB   // nil when there is none, and then why says why
 	why  error
+}
+
+// replace closes Pebble and opens it by open, with the gate held.
+func (d *database) replace(open func() (*pebble.DB, error)) error {
+	d.gate.Lock()
+	defer d.gate.Unlock()
+	if d.db != nil {
+		// What it could not write is known and was told to those concerned.
+		_ = d.db.Close()
+	}
+	d.db, d.why = open()
+	return d.why
+}
+
+// close closes the database for good.
+func (d *database) close() error {
+	d.gate.Lock()
+	defer d.gate.Unlock()
+	d.why = sdk.ErrClosed
+	if d.db == nil {
+		return nil
+	}
+	err := d.db.Close()
+	d.db = nil
+	return err
 }
 
 // view calls look with the database, which stays open until look returns. look
@@ -80,19 +91,6 @@ func (d *database) iterate(lower, below []byte, look func(*pebble.Iterator) erro
 	})
 }
 
-// close closes the database for good.
-func (d *database) close() error {
-	d.gate.Lock()
-	defer d.gate.Unlock()
-	d.why = sdk.ErrClosed
-	if d.db == nil {
-		return nil
-	}
-	err := d.db.Close()
-	d.db = nil
-	return err
-}
-
 // counter returns the number stored under key, 0 if there is none.
 func (d *database) counter(key []byte) (n int64, err error) {
 	err = d.get(key, func(value []byte) error {
@@ -107,6 +105,7 @@ func (d *database) counter(key []byte) (n int64, err error) {
 	}
 	return n, err
 }
+
 func putCounter(batch *pebble.Batch, key []byte, n int64) error {
 	return batch.Set(key, binary.LittleEndian.AppendUint64(nil, uint64(n)), nil)
 }
@@ -117,4 +116,55 @@ func readFailure(err error) error {
 		return fmt.Errorf("%w: %w", sdk.ErrCorrupt, err)
 	}
 	return fmt.Errorf("%w: %w", sdk.ErrUnavailable, err)
+}
+
+// openPebble opens Pebble under a guard, with the settings that suit blocks of
+// entries.
+func openPebble(d *directory, g *guard, o Options, readOnly bool) (db *pebble.DB, err error) {
+	defer func() {
+		if v := recover(); v != nil { // Pebble panics on some kinds of damage.
+			db, err = nil, fmt.Errorf("%w: the database in %s cannot be opened: %v", sdk.ErrCorrupt, d.path, v)
+		}
+	}()
+	settings := &pebble.Options{
+		FS:                          g,
+		Lock:                        d.lock,
+		ReadOnly:                    readOnly,
+		ErrorIfNotExists:            d.state == stateReady,
+		CacheSize:                   o.CacheBytes,
+		MemTableSize:                o.MemTableBytes,
+		MemTableStopWritesThreshold: 4,
+		// The newest format tells damage of the log from its torn end.
+		FormatMajorVersion: pebble.FormatNewest,
+		// Deleted ledgers give their room back soon, also when nothing is added.
+		FlushDelayDeleteRange: 5 * time.Second,
+		Logger:                logger{to: o.Logger, fatal: g.breakWith},
+		EventListener:         listener(o.Logger),
+	}
+	for i := range settings.Levels {
+		settings.Levels[i].Compression = func() *compression.CompressionProfile { return compression.NoCompression }
+	}
+	db, err = pebble.Open(d.path, settings)
+	if err == nil && g.err() != nil {
+		_ = db.Close() // It failed already, without noticing.
+		db, err = nil, g.err()
+	}
+	if err != nil {
+		return nil, openFailure(err)
+	}
+	return db, nil
+}
+
+// openFailure says what a database that does not open means.
+func openFailure(err error) error {
+	switch {
+	case isFull(err):
+		return fmt.Errorf("%w: %w", sdk.ErrFull, err)
+	case errors.Is(err, pebble.ErrDBDoesNotExist), errors.Is(err, pebble.ErrDBNotPristine):
+		return fmt.Errorf("%w: files of the database are missing: %w; put them back, or start in another directory", sdk.ErrCorrupt, err)
+	case pebble.IsCorruptionError(err):
+		return fmt.Errorf("%w: %w; nothing was changed: put back a copy of the directory, or start in another one", sdk.ErrCorrupt, err)
+	default:
+		return fmt.Errorf("%w: %w", sdk.ErrUnavailable, err)
+	}
 }

@@ -23,6 +23,7 @@ type intake struct {
 	noAdds    error // why adds are refused, nil if they are not
 	noChanges error // why changes are refused, nil if they are not
 	ended     bool  // the committer takes what is there and ends
+	kicked    bool  // the committer should look around
 	wakeAt    int   // units at which the waiting committer is woken; 0: it does not wait
 
 	wake chan struct{} // holds a token when the committer should look again
@@ -30,6 +31,8 @@ type intake struct {
 
 // change is a write that is not an add: a ledger's record, metadata.
 type change struct {
+	// grows says that the change is refused when adds are.
+	grows bool
 	// put adds the change to a batch, on the committer's goroutine, in the
 	// order of the log. If it fails it has added nothing.
 	put func(*pebble.Batch) error
@@ -102,6 +105,9 @@ func (in *intake) change(c *change) error {
 	if in.noChanges != nil {
 		return in.noChanges
 	}
+	if c.grows && in.noAdds != nil {
+		return in.noAdds
+	}
 	in.changes = append(in.changes, c)
 	in.queued(1)
 	return nil
@@ -129,6 +135,20 @@ func (in *intake) signal() {
 func (in *intake) refuse(l *ledger, why error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.refuseQueue(l, why)
+}
+
+// refuseAll refuses all adds to the ledgers.
+func (in *intake) refuseAll(ledgers []*ledger, why error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, l := range ledgers {
+		in.refuseQueue(l, why)
+	}
+}
+
+// refuseQueue must be called with the mutex held.
+func (in *intake) refuseQueue(l *ledger, why error) {
 	if l.refusal == nil {
 		l.refusal = l.wrap(why)
 	}
@@ -149,13 +169,6 @@ func (in *intake) stop(l *ledger, why error) {
 	}
 }
 
-// refused returns why the ledger takes no adds, or nil.
-func (in *intake) refused(l *ledger) error {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return l.refusal
-}
-
 // whenIdle calls f once no add of the ledger is on its way, perhaps at once.
 func (in *intake) whenIdle(l *ledger, f func()) {
 	in.mu.Lock()
@@ -168,6 +181,23 @@ func (in *intake) whenIdle(l *ledger, f func()) {
 	f()
 }
 
+// setDoor says why adds and changes are refused from now on, nil if they are
+// not. It is a no-op once the intake has ended.
+func (in *intake) setDoor(noAdds, noChanges error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.ended {
+		in.noAdds, in.noChanges = noAdds, noChanges
+	}
+}
+
+// door returns why adds are refused, or nil.
+func (in *intake) door() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.noAdds
+}
+
 // end refuses everything from now on and lets the committer end.
 func (in *intake) end() {
 	in.mu.Lock()
@@ -176,42 +206,59 @@ func (in *intake) end() {
 	in.signal()
 }
 
-// await returns when something is queued, or, if that is later and not longer
-// than patience, when units are queued. It returns false when the intake has
-// ended and is empty.
-func (in *intake) await(units int, patience time.Duration) bool {
-	if in.parked(units, patience > 0) && patience > 0 {
-		gathered := time.NewTimer(patience)
-		select {
-		case <-in.wake:
-		case <-gathered.C:
-		}
-		gathered.Stop()
-	}
-	for in.parked(1, true) {
-		<-in.wake
-	}
+// kick makes the committer look around.
+func (in *intake) kick() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.kicked = true
+	in.signal()
+}
+
+// await returns when something is queued, or, if that is later and not longer
+// than patience, when units are queued; also after a kick, and after alarm if
+// that is not 0. It returns false when the intake has ended and is empty.
+func (in *intake) await(units int, patience, alarm time.Duration) bool {
+	if patience > 0 {
+		in.waitFor(units, patience)
+	}
+	in.waitFor(1, alarm)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.kicked = false
 	return in.units > 0 || !in.ended
+}
+
+// waitFor waits for units, for a kick, or until limit has passed if it is not 0.
+func (in *intake) waitFor(units int, limit time.Duration) {
+	if !in.parked(units) {
+		return
+	}
+	if limit == 0 {
+		<-in.wake
+		return
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-in.wake:
+	case <-timer.C:
+	}
 }
 
 // parked reports whether the committer has to wait for units, and if so asks
 // for a wake-up.
-func (in *intake) parked(units int, ask bool) bool {
+func (in *intake) parked(units int) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.wakeAt = 0
-	if in.units >= units || in.ended {
+	if in.units >= units || in.ended || in.kicked {
 		return false
 	}
-	if ask {
-		select { // A token from before means nothing.
-		case <-in.wake:
-		default:
-		}
-		in.wakeAt = units
+	select { // A token from before means nothing.
+	case <-in.wake:
+	default:
 	}
+	in.wakeAt = units
 	return true
 }
 

@@ -20,7 +20,7 @@ func (s *Store) Create(ctx context.Context, options sdk.CreateOptions) (sdk.Ledg
 		return nil, err
 	}
 	var id sdk.LedgerID
-	err := s.write(ctx, func(batch *pebble.Batch) error {
+	err := s.hand(ctx, &change{grows: true, put: func(batch *pebble.Batch) error {
 		id = s.nextLedger
 		s.nextLedger++
 		key := ledgerKey(id)
@@ -28,7 +28,7 @@ func (s *Store) Create(ctx context.Context, options sdk.CreateOptions) (sdk.Ledg
 			return err
 		}
 		return putCounter(batch, nextLedgerKey, int64(s.nextLedger))
-	}, nil)
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("create ledger: %w", err)
 	}

@@ -31,6 +31,10 @@ type Options struct {
 	// taken by the committer; beyond it adds are refused as busy.
 	// Default: 256 MiB.
 	MaxPendingBytes int
+	// ReserveBytes is how much room is kept free on the disk: with less, adds
+	// are refused as full, and a file of this size is given up when a write
+	// finds no room at all. Default: MemTableBytes; negative: none.
+	ReserveBytes int64
 	// Logger gets the store's messages and Pebble's warnings. Default: none.
 	Logger *slog.Logger
 	// FS is the file system. Default: the operating system's.
@@ -43,6 +47,7 @@ func (o Options) withDefaults() Options {
 	o.MemTableBytes = orDefault(o.MemTableBytes, 64<<20)
 	o.MaxEntryBytes = min(orDefault(o.MaxEntryBytes, 16<<20), int(o.MemTableBytes/4))
 	o.MaxPendingBytes = orDefault(o.MaxPendingBytes, 256<<20)
+	o.ReserveBytes = max(orDefault(o.ReserveBytes, int64(o.MemTableBytes)), 0)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

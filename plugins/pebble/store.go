@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -15,8 +16,12 @@ const version = "2.1.7"
 
 // Store implements [sdk.LedgerStore] and [sdk.Plugin]; its metadata store is
 // [Store.Metadata]. It needs no framework and has no global state.
+//
+// Its goroutines are the committer and what Pebble runs; Close ends them.
 type Store struct {
 	options   Options
+	dir       *directory
+	volume    volume
 	database  database
 	in        intake
 	committer *committer
@@ -35,26 +40,49 @@ type Store struct {
 
 // Open opens the store in the directory dir, which it creates if it is not
 // there. The caller closes the store.
+//
+// A directory that another process has open is [sdk.ErrUnavailable] and the
+// message says who; one that holds something else [sdk.ErrInvalid]; one from a
+// newer version [sdk.ErrUnsupported]; a damaged one [sdk.ErrCorrupt]. On a full
+// disk a store that exists opens for reading, and for writing once there is
+// room; a new one is [sdk.ErrFull].
 func Open(dir string, options Options) (*Store, error) {
-	options = options.withDefaults()
-	db, err := openDatabase(dir, options)
+	s, err := open(dir, options.withDefaults())
 	if err != nil {
 		return nil, fmt.Errorf("open store in %s: %w", dir, err)
 	}
-	s := &Store{options: options, database: database{db: db}, ledgers: map[sdk.LedgerID]*ledger{}}
+	return s, nil
+}
+
+func open(path string, options Options) (*Store, error) {
+	dir, err := openDirectory(options.FS, path)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(dir, options)
+	s.volume.prepare()
+	if err := s.committer.keeper.open(); err != nil {
+		return nil, errors.Join(err, dir.close())
+	}
+	if err := s.readCounters(); err != nil {
+		return nil, errors.Join(err, s.database.close(), dir.close())
+	}
+	s.committer.keeper.look()
+	go s.committer.run()
+	return s, nil
+}
+
+func newStore(dir *directory, options Options) *Store {
+	s := &Store{options: options, dir: dir, ledgers: map[sdk.LedgerID]*ledger{}}
+	s.volume = volume{fs: options.FS, dir: dir, log: options.Logger, reserve: options.ReserveBytes, tell: s.in.kick}
 	s.in = intake{
 		maxEntryBytes:   options.MaxEntryBytes,
 		maxPendingBytes: options.MaxPendingBytes,
 		wake:            make(chan struct{}, 1),
 	}
 	s.metadata = metadata{store: s, locks: keyLocks{held: map[string]*keyLock{}}}
-	if err := s.readCounters(); err != nil {
-		s.database.close()
-		return nil, fmt.Errorf("open store in %s: %w", dir, err)
-	}
-	s.committer = &committer{db: db, in: &s.in, options: options, ended: make(chan struct{})}
-	go s.committer.run()
-	return s, nil
+	s.committer = &committer{store: s, in: &s.in, keeper: keeper{store: s}, ended: make(chan struct{})}
+	return s
 }
 
 // readCounters reads what must rise over restarts.
@@ -83,12 +111,9 @@ func (s *Store) Info() sdk.Info {
 	}
 }
 
-// Health implements [sdk.Plugin].
-func (s *Store) Health(context.Context) error {
-	s.in.mu.Lock()
-	defer s.in.mu.Unlock()
-	return s.in.noChanges
-}
+// Health implements [sdk.Plugin]. While adds are refused, because the disk is
+// full or the database failed, it says why; reads may still work.
+func (s *Store) Health(context.Context) error { return s.in.door() }
 
 // Close implements [sdk.Plugin]: what was handed over is written and
 // acknowledged first.
@@ -104,7 +129,11 @@ func (s *Store) Close(ctx context.Context) error {
 	}
 	s.closing.Do(func() {
 		s.metadata.watchers.Close()
-		s.result = s.database.close()
+		err := s.database.close()
+		if s.committer.keeper.failure != nil {
+			err = nil // What failed was told to those concerned.
+		}
+		s.result = errors.Join(err, s.dir.close())
 	})
 	return s.result
 }
@@ -113,18 +142,20 @@ func (s *Store) Close(ctx context.Context) error {
 // the context; the change may then still happen. afterwards, if not nil, is
 // told the outcome in any case, on the committer's goroutine.
 func (s *Store) write(ctx context.Context, put func(*pebble.Batch) error, afterwards func(error)) error {
+	return s.hand(ctx, &change{put: put, done: afterwards})
+}
+
+func (s *Store) hand(ctx context.Context, c *change) error {
 	outcome := make(chan error, 1)
-	err := s.in.change(&change{put: put, done: func(err error) {
+	afterwards := c.done
+	c.done = func(err error) {
 		if afterwards != nil {
 			afterwards(err)
 		}
 		outcome <- err
-	}})
-	if err != nil {
-		if afterwards != nil {
-			afterwards(err)
-		}
-		return err
+	}
+	if err := s.in.change(c); err != nil {
+		c.done(err)
 	}
 	select {
 	case err := <-outcome:

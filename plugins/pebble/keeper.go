@@ -1,0 +1,137 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tidemark-engine/tidemark/sdk"
+)
+
+const (
+	// lookBytes and lookTime are after how much was written, and how often
+	// while the disk is full, the keeper looks how much room there is.
+	lookBytes = 8 << 20
+	lookTime  = 500 * time.Millisecond
+	// The keeper opens a failed database again at once, and then less and less
+	// often while that fails or the new one fails soon.
+	firstRetry = 250 * time.Millisecond
+	lastRetry  = 30 * time.Second
+	// soundAfter is how many commits make a database count as sound again.
+	soundAfter = 100
+)
+
+// keeper keeps the database going: it closes one that failed and opens it
+// again, without writing if the disk is full, and opens and shuts the door for
+// adds. It belongs to the committer's goroutine.
+type keeper struct {
+	store   *Store
+	guard   *guard
+	failure error // why nothing is written now; nil while all is well
+
+	retryAt  time.Time
+	retries  int // since the last sound database
+	commits  int // since it was opened
+	unlooked int // bytes written since the last look at the room
+}
+
+// open opens the database for the first time.
+func (k *keeper) open() error {
+	err := k.replace(false)
+	if errors.Is(err, sdk.ErrFull) && k.store.dir.state == stateReady {
+		k.fail(err)
+		return k.replace(true)
+	}
+	if err == nil && k.store.dir.state == stateNew {
+		return k.store.dir.setState(stateReady)
+	}
+	return err
+}
+
+// replace opens the database, closing the one before.
+func (k *keeper) replace(readOnly bool) error {
+	s := k.store
+	return s.database.replace(func() (*pebble.DB, error) {
+		k.guard = newGuard(s.options.FS, &s.volume, s.in.kick)
+		k.commits = 0
+		return openPebble(s.dir, k.guard, s.options, readOnly)
+	})
+}
+
+// alarm is when to look again although nothing is written; 0: never.
+func (k *keeper) alarm() time.Duration {
+	switch {
+	case k.failure != nil:
+		return max(time.Until(k.retryAt), time.Millisecond)
+	case k.store.volume.full.Load():
+		return lookTime
+	default:
+		return 0
+	}
+}
+
+// wrote counts what a commit wrote.
+func (k *keeper) wrote(bytes int) {
+	k.unlooked += bytes
+	if k.commits++; k.commits == soundAfter {
+		k.retries = 0
+	}
+}
+
+// look does what is due, and sets the door.
+func (k *keeper) look() {
+	if k.failure == nil && k.guard.err() != nil {
+		k.fail(k.guard.err())
+	}
+	if k.failure != nil && !time.Now().Before(k.retryAt) {
+		if errors.Is(k.failure, sdk.ErrFull) && !k.store.volume.roomy() {
+			k.retryAt = time.Now().Add(lookTime)
+		} else {
+			k.reopen()
+		}
+	}
+	if k.unlooked >= lookBytes || k.store.volume.full.Load() {
+		k.unlooked = 0
+		k.store.volume.look()
+	}
+	refusal := k.store.volume.refusal()
+	if k.failure != nil {
+		refusal = k.failure
+	}
+	k.store.in.setDoor(refusal, k.failure)
+}
+
+// fail notes that the database cannot be written to.
+func (k *keeper) fail(cause error) {
+	kind := sdk.ErrUnavailable
+	if isFull(cause) {
+		kind = sdk.ErrFull
+	}
+	k.failure = fmt.Errorf("%w: the database in %s failed and is opened again as soon as that works: %v", kind, k.store.dir.path, cause)
+	k.retryAt = time.Now()
+	if k.retries > 0 {
+		k.retryAt = k.retryAt.Add(min(firstRetry<<(k.retries-1), lastRetry))
+	}
+	k.store.options.Logger.Error("the database failed, nothing is written", "directory", k.store.dir.path, "error", cause)
+}
+
+// reopen tries to get a sound database.
+func (k *keeper) reopen() {
+	if k.retries < 16 {
+		k.retries++
+	}
+	err := k.replace(false)
+	if err == nil {
+		k.failure = nil
+		k.store.options.Logger.Info("the database is open again, writing goes on", "directory", k.store.dir.path)
+		return
+	}
+	k.fail(err)
+	if errors.Is(err, sdk.ErrFull) {
+		if err := k.replace(true); err != nil {
+			k.store.options.Logger.Error("the database cannot even be read", "directory", k.store.dir.path, "error", err)
+		}
+	}
+}
