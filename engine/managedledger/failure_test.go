@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,10 +119,10 @@ func TestS001LateReplyOfTheOldLedger(t *testing.T) {
 				scripted.Step{HoldReply: answer},
 			)
 			k := h.addLater(m, "k")
+			got(t, "k at the store", held.Reached())
 			next := h.addLater(m, "next")
 			// The failure of the second batch is behind an answer that never comes:
 			// the deadline ends it.
-			got(t, "k at the store", held.Reached())
 			eventually(t, m, "next at the store", func() bool { return h.ledgers.Calls(scripted.Append) == 3 })
 			m.Maintain(time.Now().Add(time.Hour))
 			got(t, "k at the new ledger", answer.Reached())
@@ -325,5 +326,121 @@ func TestStorePanics(t *testing.T) {
 	h.add(m, "1")
 	if got := h.entries(m); !slices.Equal(got, []string{"0", "1"}) {
 		t.Errorf("stored %q", got)
+	}
+}
+
+// S-031: whatever was acknowledged to the former owner is there for the next
+// one.
+func TestS031TakenOverWhileAdding(t *testing.T) {
+	h := newHouse(t)
+	h.config.MaxEntriesPerLedger = 50
+	for round := range 20 {
+		name := fmt.Sprint("log ", round)
+		a := h.open(name)
+		const producers = 4
+		acked := make([][]string, producers)
+		started := make(chan struct{}, producers)
+		var wg sync.WaitGroup
+		for p := range producers {
+			wg.Go(func() {
+				for i := 0; ; i++ {
+					text := fmt.Sprint(p, "-", i)
+					_, err := a.Add(h.ctx(), []byte(text))
+					if err != nil {
+						if !errors.Is(err, ErrFenced) {
+							t.Errorf("add: %v", err)
+						}
+						return
+					}
+					acked[p] = append(acked[p], text)
+					if i == 10*round {
+						started <- struct{}{}
+					}
+				}
+			})
+		}
+		got(t, "first adds", started)
+		b := h.open(name)
+		h.add(b, "from the new owner")
+		wg.Wait()
+		log := map[string]bool{}
+		for _, e := range h.entries(b) {
+			if log[e] {
+				t.Errorf("%s is stored twice", e)
+			}
+			log[e] = true
+		}
+		for _, texts := range acked {
+			for _, text := range texts {
+				if !log[text] {
+					t.Errorf("%s was acknowledged and is lost", text)
+				}
+			}
+		}
+		h.leave(a)
+		h.close(b)
+	}
+}
+
+// P#12221, P#14664: one creation in flight, however many adds wait for it.
+func TestOneCreationInFlight(t *testing.T) {
+	h := newHouse(t)
+	m := h.open("log")
+	gate := scripted.NewGate()
+	h.ledgers.Next(scripted.Create, scripted.Step{HoldReply: gate})
+	var adds []<-chan ended
+	for i := range 50 {
+		adds = append(adds, h.addLater(m, fmt.Sprint(i)))
+		m.Maintain(time.Now())
+	}
+	got(t, "creation", gate.Reached())
+	gate.Open()
+	for _, c := range adds {
+		if e := got(t, "add", c); e.err != nil {
+			t.Error(e.err)
+		}
+	}
+	if n := h.ledgers.Calls(scripted.Create); n != 1 {
+		t.Errorf("%d ledgers made", n)
+	}
+	h.close(m)
+}
+
+func TestAddAsyncUnlessAnEarlierOneFailed(t *testing.T) {
+	h := newHouse(t)
+	m := h.open("log")
+	defer h.close(m)
+	h.add(m, "0")
+	before := m.Failures()
+	h.ledgers.Next(scripted.Append, scripted.Step{Before: errDown})
+	h.ledgers.Next(scripted.Create, scripted.Step{Before: sdk.ErrFull})
+	if e := got(t, "add", h.addLater(m, "1")); !errors.Is(e.err, sdk.ErrFull) {
+		t.Fatalf("add: %v", e.err)
+	}
+	never := func(AddResult, error) { t.Error("called") }
+	if err := m.AddAsyncUnless(before, [][]byte{[]byte("2")}, never); !errors.Is(err, ErrEarlierFailed) {
+		t.Errorf("behind an add that failed: %v", err)
+	}
+	ok := make(chan error, 1)
+	if err := m.AddAsyncUnless(m.Failures(), [][]byte{[]byte("1")}, func(_ AddResult, err error) { ok <- err }); err != nil {
+		t.Fatal(err)
+	}
+	if err := got(t, "add", ok); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStoreThatGivesAnOldLedgerID(t *testing.T) {
+	h := newHouse(t)
+	m := h.open("log")
+	h.add(m, "0")
+	h.close(m)
+	other := newHouse(t)
+	other.metadata = h.metadata
+	other.settings.Metadata = h.metadata // the store was replaced by an empty one
+	m = other.open("log")
+	defer other.close(m)
+	if _, err := m.Add(other.ctx(), []byte("1")); !errors.Is(err, sdk.ErrCorrupt) {
+		t.Errorf("add: %v", err)
 	}
 }
