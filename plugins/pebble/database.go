@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -31,6 +32,22 @@ func (d *database) replace(open func() (*pebble.DB, error)) error {
 	}
 	d.db, d.why = open()
 	return d.why
+}
+
+// settle writes the tables in memory out, so that the next start has no log to
+// read. It gives up when ctx ends; the log then has it all.
+func (d *database) settle(ctx context.Context) {
+	_ = d.view(func(db *pebble.DB) error {
+		flushed, err := db.AsyncFlush()
+		if err != nil {
+			return err
+		}
+		select {
+		case <-flushed:
+		case <-ctx.Done():
+		}
+		return nil
+	})
 }
 
 // close closes the database for good.

@@ -129,8 +129,12 @@ func (s *Store) Close(ctx context.Context) error {
 	}
 	s.closing.Do(func() {
 		s.metadata.watchers.Close()
+		sound := s.committer.keeper.failure == nil
+		if sound && !s.volume.full.Load() {
+			s.database.settle(ctx)
+		}
 		err := s.database.close()
-		if s.committer.keeper.failure != nil {
+		if !sound {
 			err = nil // What failed was told to those concerned.
 		}
 		s.result = errors.Join(err, s.dir.close())
