@@ -167,7 +167,7 @@ func (c *consumeStream) read() error {
 		}
 		c.seeking = nil
 	}
-	most := managedledger.Max{Entries: int(min(c.entries, frameEntries)), Bytes: c.pace.size}
+	most := managedledger.Max{Entries: int(min(c.entries, frameEntries)), Bytes: c.pace.next()}
 	if c.countBytes {
 		most.Bytes = int(min(int64(most.Bytes), c.bytes))
 	}
@@ -215,12 +215,13 @@ func (c *consumeStream) arrived(r read) error {
 		return nil
 	}
 	size := bytesOf(r.result.Entries)
-	if err := c.wire.Send(&tidemarkv1.ConsumeResponse{Frame: &tidemarkv1.ConsumeResponse_Entries{Entries: pack(r.result)}}); err != nil {
+	frame := &tidemarkv1.ConsumeResponse{Frame: &tidemarkv1.ConsumeResponse_Entries{Entries: pack(r.result)}}
+	// r is not kept meanwhile, see readStream.send.
+	if err := c.pace.goes(size, func() error { return c.wire.Send(frame) }); err != nil {
 		return err
 	}
 	c.entries -= min(c.entries, uint64(n))
 	c.bytes -= int64(size)
-	c.pace.went(size)
 	c.server.meters.handedOut(n, size)
 	return nil
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -67,18 +68,24 @@ func bytesOf(entries []managedledger.Entry) (n int) {
 
 // How large frames are and how they grow.
 const (
-	firstFrame = 32 << 10
+	firstFrame = 28 << 10 // with what is around the entries a buffer of 32 KiB
 	// growAfter is how many bytes must have gone out at one frame size before
 	// the next is twice as large. It is more than what a connection buffers for
 	// a client that does not read, 64 KiB at each end: such a client never gets
 	// a larger frame, so that it costs little memory.
 	growAfter = 256 << 10
+	// manyFrames is how many bytes of frames may be on their way to readers
+	// before all frames are small ones. It is what readers that do not read can
+	// hold together, besides a small frame each.
+	manyFrames = 64 << 20
 )
 
-// pace decides how large the next frame is.
+// pace decides how large the next frame of a stream is.
 type pace struct {
 	size, max int
 	sent      int // bytes since the size grew
+	// underWay is the bytes of frames of all streams that are being sent.
+	underWay *atomic.Int64
 }
 
 // newPace makes a pace for frames of at most wanted bytes, 0 leaves it to the
@@ -88,14 +95,26 @@ func (s *Server) newPace(wanted uint32) pace {
 	if wanted > 0 {
 		most = min(most, int(min(wanted, 1<<30)))
 	}
-	return pace{size: min(firstFrame, most), max: most}
+	return pace{size: min(firstFrame, most), max: most, underWay: &s.underWay}
 }
 
-// went notes that a frame of n bytes went out.
-func (p *pace) went(n int) {
+// next is how large the next frame is.
+func (p *pace) next() int {
+	if p.underWay.Load() > manyFrames {
+		return min(firstFrame, p.size)
+	}
+	return p.size
+}
+
+// goes notes that a frame of n bytes is being sent, with a call of send.
+func (p *pace) goes(n int, send func() error) error {
+	p.underWay.Add(int64(n))
+	err := send()
+	p.underWay.Add(int64(-n))
 	if p.sent += n; p.sent >= growAfter && p.size < p.max {
 		p.size, p.sent = min(2*p.size, p.max), 0
 	}
+	return err
 }
 
 // minHeartbeat is the shortest interval of heartbeats.

@@ -149,11 +149,15 @@ func (h *house) dialWith(o client.Options, topics ...string) *client.Client {
 	return c
 }
 
+// fixedWindow keeps a client from taking in more than 64 KiB of a stream that it
+// does not read.
+var fixedWindow = grpc.WithStaticStreamWindowSize(64 << 10)
+
 // conn returns a plain connection.
-func (h *house) conn() *grpc.ClientConn {
+func (h *house) conn(more ...grpc.DialOption) *grpc.ClientConn {
 	h.t.Helper()
-	conn, err := grpc.NewClient(h.address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
+	conn, err := grpc.NewClient(h.address, append(more, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))...)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func (s *readStream) run() error {
 
 // read reads the next frame: what is there, or, with wait, what comes.
 func (s *readStream) read(wait bool) (managedledger.ReadResult, error) {
-	most := managedledger.Max{Entries: frameEntries, Bytes: s.pace.size}
+	most := managedledger.Max{Entries: frameEntries, Bytes: s.pace.next()}
 	if s.limited {
 		most.Entries = int(min(s.left, frameEntries))
 	}
@@ -131,16 +131,18 @@ func (s *readStream) send(r managedledger.ReadResult) error {
 			return err
 		}
 	}
-	if len(r.Entries) > 0 {
-		size := bytesOf(r.Entries)
-		if err := s.wire.Send(&tidemarkv1.ReadResponse{Frame: &tidemarkv1.ReadResponse_Entries{Entries: pack(r)}}); err != nil {
+	next, n, size := r.Next, len(r.Entries), bytesOf(r.Entries)
+	if n > 0 {
+		frame := &tidemarkv1.ReadResponse{Frame: &tidemarkv1.ReadResponse_Entries{Entries: pack(r)}}
+		// From here on r is not used, so that while a client does not read only
+		// the frame is kept, and not the blocks that its entries are parts of.
+		if err := s.pace.goes(size, func() error { return s.wire.Send(frame) }); err != nil {
 			return err
 		}
-		s.pace.went(size)
-		s.server.meters.handedOut(len(r.Entries), size)
-		s.left -= min(s.left, uint64(len(r.Entries)))
+		s.server.meters.handedOut(n, size)
+		s.left -= min(s.left, uint64(n))
 	}
-	s.next = r.Next
+	s.next = next
 	return nil
 }
 

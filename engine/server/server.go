@@ -41,6 +41,8 @@ type Server struct {
 	closeErr error
 	// streams counts the streams that are open.
 	streams atomic.Int64
+	// underWay is the bytes of frames that are being sent to readers.
+	underWay atomic.Int64
 }
 
 // New makes a server that serves nothing yet: pass listeners to [Server.ServeGRPC]
@@ -48,6 +50,10 @@ type Server struct {
 func New(e *engine.Engine, o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
+	}
+	codec, err := newCodec()
+	if err != nil {
+		return nil, fmt.Errorf("server: buffers: %w", err)
 	}
 	s := &Server{
 		engine: e, options: o, log: o.Log,
@@ -58,11 +64,11 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	var err error
 	if s.meters, err = newMeters(s); err != nil {
 		return nil, fmt.Errorf("server: metrics: %w", err)
 	}
 	s.grpc = grpc.NewServer(
+		grpc.ForceServerCodecV2(codec),
 		grpc.MaxRecvMsgSize(o.MaxMessageBytes),
 		grpc.MaxConcurrentStreams(o.MaxStreams),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: wire.ServerPing, Timeout: wire.PingTimeout}),

@@ -3,6 +3,8 @@ package server
 import (
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/tidemark-engine/tidemark/engine"
 	"github.com/tidemark-engine/tidemark/sdk"
@@ -89,9 +91,13 @@ func (s *session) tell(frame *tidemarkv1.ProduceResponse) {
 
 // introduction answers the open. Callers hold the mutex.
 func (s *session) introduction() *tidemarkv1.ProduceOpened {
+	stamp := message.Message{PublishTime: time.Unix(1, 1)} // what the server adds to a message
+	if s.producer != nil {
+		stamp.Producer, stamp.Sequence = s.producer.Name(), math.MaxUint64
+	}
 	o := &tidemarkv1.ProduceOpened{
 		Session:       s.id,
-		MaxEntryBytes: uint64(min(s.stream.server.maxEntryBytes(), s.topic.MaxEntryBytes())),
+		MaxEntryBytes: uint64(max(0, min(s.stream.server.maxEntryBytes(), s.topic.MaxEntryBytes()-stamp.Size()))),
 	}
 	if s.producer != nil {
 		if last, any := s.producer.LastSequence(); any {

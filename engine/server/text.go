@@ -28,7 +28,7 @@ const (
 func (w *web) handleText() error {
 	page := func(method, path string, serve func(http.ResponseWriter, *http.Request, string) error) error {
 		return w.gateway.HandlePath(method, path, func(r http.ResponseWriter, q *http.Request, p map[string]string) {
-			if err := serve(r, q, p["topic"]); err != nil {
+			if err := serve(r, q, slashes(p["topic"])); err != nil {
 				_, outbound := runtime.MarshalerForRequest(w.gateway, q)
 				runtime.HTTPError(q.Context(), w.gateway, outbound, r, q, wire.Status(err, nil).Err())
 			}

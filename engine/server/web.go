@@ -7,12 +7,15 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	gateway "github.com/tidemark-engine/tidemark/engine/server/gateway"
 	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
@@ -39,12 +42,13 @@ func newWeb(s *Server) (*web, error) {
 	w.conn, err = grpc.NewClient("passthrough:///inside",
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return w.inside.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithUnaryInterceptor(withSlashes),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
 	if err != nil {
 		return nil, err
 	}
 	w.produce, w.read = tidemarkv1.NewProduceServiceClient(w.conn), tidemarkv1.NewReadServiceClient(w.conn)
-	w.gateway = runtime.NewServeMux(runtime.WithUnescapingMode(runtime.UnescapingModeAllCharacters))
+	w.gateway = runtime.NewServeMux(runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptSlash))
 	ctx := context.Background() // the gateway uses it for nothing when it is given a client
 	if err := errors.Join(
 		gateway.RegisterTopicServiceHandlerClient(ctx, w.gateway, tidemarkv1.NewTopicServiceClient(w.conn)),
@@ -57,6 +61,25 @@ func newWeb(s *Server) (*web, error) {
 	w.http = &http.Server{Handler: w.handler(), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.grpc.Serve(w.inside) }() // ends when the gRPC server stops
 	return w, nil
+}
+
+// slashes puts the slashes into a name from a path, in which they are written
+// %2F so that they are told from those between names. No name holds a percent
+// sign.
+func slashes(name string) string { return strings.NewReplacer("%2F", "/", "%2f", "/").Replace(name) }
+
+// withSlashes does that for the requests that the gateway makes.
+func withSlashes(ctx context.Context, method string, request, answer any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if m, ok := request.(proto.Message); ok {
+		fields := m.ProtoReflect().Descriptor().Fields()
+		for _, name := range []protoreflect.Name{"topic", "cursor"} {
+			if field := fields.ByName(name); field != nil && field.Kind() == protoreflect.StringKind {
+				text := slashes(m.ProtoReflect().Get(field).String())
+				m.ProtoReflect().Set(field, protoreflect.ValueOfString(text))
+			}
+		}
+	}
+	return invoke(ctx, method, request, answer, conn, opts...)
 }
 
 // Handler returns what [Server.ServeHTTP] serves, for whoever has an HTTP

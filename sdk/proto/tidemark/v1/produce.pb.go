@@ -300,7 +300,7 @@ type ProduceOpened struct {
 	Session uint32 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
 	// The highest sequence that this producer has stored, if any.
 	LastSequence *uint64 `protobuf:"varint,2,opt,name=last_sequence,json=lastSequence,proto3,oneof" json:"last_sequence,omitempty"`
-	// The largest entry that the topic takes, in bytes.
+	// The largest encoded message that the topic takes, in bytes.
 	MaxEntryBytes uint64 `protobuf:"varint,3,opt,name=max_entry_bytes,json=maxEntryBytes,proto3" json:"max_entry_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
