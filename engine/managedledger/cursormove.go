@@ -62,8 +62,11 @@ func (c *Cursor) Skip(ctx context.Context, n int64) error {
 	}
 	c.mu.Lock()
 	v := c.m.current()
-	to := c.nthUnacked(v, n)
+	to, mark := c.nthUnacked(v, n), c.mark(v)
 	c.mu.Unlock()
+	if !to.After(mark) {
+		return nil
+	}
 	return c.AcknowledgeUpTo(ctx, to)
 }
 
