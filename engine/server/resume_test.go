@@ -35,7 +35,7 @@ func TestRestartUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	read := make(chan []string)
+	read := make(chan []client.Entry)
 	go func() { read <- follow(h, c, producers*messages) }()
 	for i := range restarts {
 		for range producers * messages / (restarts + 1) {
@@ -50,34 +50,31 @@ func TestRestartUnderLoad(t *testing.T) {
 	}
 	sending.Wait()
 	got := <-read
-	perProducer := make([]int, producers)
-	for _, line := range got {
-		var n, i int
-		if _, err := fmt.Sscanf(line, "%d/%d", &n, &i); err != nil || i != perProducer[n] {
-			t.Fatalf("%q comes when message %d of producer %d is due", line, perProducer[n], n)
-		}
-		perProducer[n]++
-	}
-	if len(got) != producers*messages {
-		t.Errorf("%d messages, want %d", len(got), producers*messages)
-	}
-	if all := h.readAll(c, "demo"); len(all) != producers*messages {
-		t.Errorf("the topic holds %d messages, want %d", len(all), producers*messages)
-	}
+	wantPerProducer(t, got, producers, messages)
+	wantPerProducer(t, h.readAll(c, "demo"), producers, messages)
 }
 
-// follow reads n payloads as they come.
-func follow(h *house, c *client.Client, n int) (lines []string) {
+// follow reads n entries as they come.
+func follow(h *house, c *client.Client, n int) (got []client.Entry) {
 	for e, err := range c.Reader("demo", client.ReadOptions{Follow: true}).Entries(h.ctx()) {
 		if err != nil {
 			h.t.Error(err)
-			return lines
+			return got
 		}
-		if lines = append(lines, string(e.Payload)); len(lines) == n {
-			return lines
+		if got = append(got, e); len(got) == n {
+			return got
 		}
 	}
-	return lines
+	return got
+}
+
+// numbers reads producer and message out of a payload.
+func numbers(t *testing.T, payload string) (producer, message int) {
+	t.Helper()
+	if _, err := fmt.Sscanf(payload, "%d/%d", &producer, &message); err != nil {
+		t.Fatalf("%q: %v", payload, err)
+	}
+	return producer, message
 }
 
 func TestNamedProducerGoesOn(t *testing.T) {

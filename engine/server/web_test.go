@@ -85,7 +85,7 @@ func TestHTTPAdministration(t *testing.T) {
 func plainJSON(text string) string { return strings.ReplaceAll(text, " ", "") }
 
 func TestHTTPLines(t *testing.T) {
-	h := open(t)
+	h := open(t, func(h *house) { h.options.MaxMessageBytes, h.options.FrameBytes = 256<<10, 128<<10 })
 	c := h.dial("demo")
 	var lines strings.Builder
 	for i := range 5000 {
@@ -119,7 +119,7 @@ func TestHTTPLines(t *testing.T) {
 			t.Errorf("%s: %d %s", bad, status, body)
 		}
 	}
-	if status, body := h.ask("POST", "/v1/topics/demo/lines", strings.Repeat("x", 20<<20)); status != 400 || !strings.Contains(body, "TOO_LARGE") {
+	if status, body := h.ask("POST", "/v1/topics/demo/lines", strings.Repeat("x", 300<<10)); status != 400 || !strings.Contains(body, "TOO_LARGE") {
 		t.Errorf("a line that is too long: %d %.300s", status, body)
 	}
 }
