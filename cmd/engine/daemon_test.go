@@ -127,7 +127,7 @@ func TestS080DirectoryInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := start(t.Context(), c, t.Output()); err == nil || !strings.Contains(err.Error(), c.DataDir) || exitCode(err) != exitFailure {
+	if _, err := start(t.Context(), c, t.Output()); err == nil || !strings.Contains(err.Error(), c.DataDir) || !strings.Contains(err.Error(), "in use") || exitCode(err) != exitFailure {
 		t.Errorf("error %v with exit code %d", err, exitCode(err))
 	}
 	if err := d.stop(); err != nil {

@@ -23,6 +23,12 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// startError is a daemon that did not come up. It is a failure whatever the
+// cause: 4 would say that a daemon is there.
+type startError struct{ error }
+
+func (e startError) Unwrap() error { return e.error }
+
 // exitCode sorts an error into the documented codes.
 func exitCode(err error) int {
 	is := func(sentinels ...error) bool {
@@ -36,6 +42,8 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitSuccess
+	case errors.As(err, new(startError)):
+		return exitFailure
 	case errors.As(err, new(usageError)), is(config.ErrInvalid, sdk.ErrInvalid):
 		return exitUsage
 	case is(reason.ErrTopicNotFound, reason.ErrCursorNotFound):

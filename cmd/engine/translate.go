@@ -57,11 +57,17 @@ func engineConfig(c config.Config, log *slog.Logger) engine.Config {
 }
 
 func pebbleOptions(c config.Config, log *slog.Logger) pebble.Options {
+	reserve := int64(c.Store.ReserveSize)
+	if reserve == 0 {
+		reserve = -1 // which there means none, and 0 the store's own choice
+	}
 	return pebble.Options{
 		AcknowledgeBeforeSync: c.Store.AcknowledgeBeforeSync,
 		CacheBytes:            int64(c.Store.CacheSize),
 		MemTableBytes:         uint64(c.Store.MemtableSize),
 		MaxEntryBytes:         int(c.Store.MemtableSize / config.MemtableShare),
+		MaxPendingBytes:       int(c.Store.MaxPendingSize),
+		ReserveBytes:          reserve,
 		Logger:                log,
 	}
 }

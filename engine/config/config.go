@@ -64,6 +64,8 @@ type Store struct {
 	AcknowledgeBeforeSync bool   `key:"acknowledge-before-sync" doc:"Acknowledge entries before they are on stable storage. Faster, and a power failure loses what was acknowledged last."`
 	CacheSize             Size   `key:"cache-size" min:"1MiB" max:"1TiB" doc:"Memory for blocks read from the pebble store."`
 	MemtableSize          Size   `key:"memtable-size" min:"1MiB" max:"4GiB" doc:"Memory of the pebble store for what is not yet in sorted files. It takes up to four times that."`
+	MaxPendingSize        Size   `key:"max-pending-size" min:"1MiB" max:"1TiB" doc:"Bytes of all topics together that may wait for the pebble store. What comes beyond is refused as busy."`
+	ReserveSize           Size   `key:"reserve-size" max:"1TiB" doc:"Room on the disk that is kept free: with less, adds are refused until there is more. 0: none; a full disk is then harder to recover from."`
 }
 
 // Scheduler is the section scheduler.
@@ -132,7 +134,7 @@ func Default() Config {
 			StartTimeout:   5 * time.Minute,
 		},
 		Shutdown: Shutdown{Streams: 5 * time.Second, Engine: 15 * time.Second, Store: 10 * time.Second},
-		Store:    Store{Kind: "pebble", CacheSize: 128 << 20, MemtableSize: 64 << 20},
+		Store:    Store{Kind: "pebble", CacheSize: 128 << 20, MemtableSize: 64 << 20, MaxPendingSize: 256 << 20, ReserveSize: 64 << 20},
 		Scheduler: Scheduler{
 			Workers:           128,
 			MaxWaitingPerLane: 1 << 17,
