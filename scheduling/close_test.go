@@ -37,11 +37,16 @@ func TestBounds(t *testing.T) {
 		t.Errorf("full pool: %+v", s)
 	}
 	release()
-	if err := errors.Join(a.Close(t.Context()), b.Close(t.Context())); err != nil {
-		t.Error(err)
+	for p.Stats().Waiting > 0 {
+		runtime.Gosched()
 	}
 	if ran.Load() != 14 {
 		t.Errorf("%d tasks ran, want the 14 that were taken", ran.Load())
+	}
+	settle(t, a) // what was full takes tasks again
+	settle(t, b)
+	if err := errors.Join(a.Close(t.Context()), b.Close(t.Context())); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -211,6 +216,47 @@ func TestGoWaitCancelled(t *testing.T) {
 	}
 }
 
+// crowded keeps lanes short, so that those who post for ever leave time to
+// others.
+func crowded(c *PoolConfig) { c.MaxWaitingPerLane = 20 }
+
+// TestCloseLaneRace closes a lane while tasks are posted: what was taken has run
+// when Close returns.
+func TestCloseLaneRace(t *testing.T) {
+	p := newPool(t, crowded)
+	for range 200 {
+		l := p.NewLane("demo")
+		var taken, ran atomic.Int64
+		var posting sync.WaitGroup
+		for range 2 {
+			posting.Go(func() {
+				for {
+					switch l.Post(KindOther, TaskFunc(func() { ran.Add(1) })) {
+					case nil:
+						taken.Add(1)
+					case ErrFull:
+						runtime.Gosched()
+					default:
+						return
+					}
+				}
+			})
+		}
+		for taken.Load() < 2 {
+			runtime.Gosched()
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		atClose := ran.Load()
+		posting.Wait()
+		settle(t, p.NewLane("other"))
+		if taken.Load() != atClose || ran.Load() != atClose {
+			t.Fatalf("%d tasks taken, %d ran, %d when Close returned", taken.Load(), ran.Load(), atClose)
+		}
+	}
+}
+
 // TestClosePool checks that all that was taken ends, in the promised order.
 func TestClosePool(t *testing.T) {
 	p := newPool(t, func(c *PoolConfig) { c.Drainers, c.Workers = 2, 2 })
@@ -252,24 +298,28 @@ func TestClosePool(t *testing.T) {
 // TestCloseRace closes the pool while tasks are posted: each task that was
 // taken runs before Close returns, each other one never.
 func TestCloseRace(t *testing.T) {
-	for range 200 {
-		p := newPool(t, nil)
+	for round := range 400 {
+		p := newPool(t, crowded)
 		var taken, ran atomic.Int64
 		var posting sync.WaitGroup
 		begin := make(chan struct{})
-		for range 4 {
+		for range 1 + round%4 { // a single caller leaves the pool idle most often
 			l := p.NewLane("")
 			posting.Go(func() {
 				<-begin
 				for {
 					hand := l.Post
-					if taken.Load()%2 == 0 {
+					if (taken.Load()+int64(round))%3 > 0 {
 						hand = l.Run
 					}
-					if hand(KindOther, TaskFunc(func() { ran.Add(1) })) != nil {
+					switch hand(KindOther, TaskFunc(func() { ran.Add(1) })) {
+					case nil:
+						taken.Add(1)
+					case ErrFull:
+						runtime.Gosched()
+					default:
 						return
 					}
-					taken.Add(1)
 				}
 			})
 		}
