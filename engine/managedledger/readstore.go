@@ -48,7 +48,7 @@ func (op *readOp) handle(ledger sdk.LedgerReader, kind scheduling.Handle, err er
 		Range:          sdk.Range{First: op.run.First, Last: plan.last, MaxBytes: plan.bytes},
 		Keep:           op.r.acks != nil,
 		EstimatedBytes: plan.estimate,
-	}, op.onStart, op.onReply)
+	}, op.starting().start, op.onReply)
 }
 
 // prepare makes the context of a storage read, which ends when it is abandoned,
@@ -83,26 +83,41 @@ func (op *readOp) prepare() (context.Context, readPlan) {
 	return ctx, plan
 }
 
-// start hands the start of a storage read to the submission strategy. If the
-// store blocks, the read itself never runs on a lane, nor on the goroutine of
-// somebody who cannot wait.
-func (op *readOp) start(task scheduling.Task) error {
-	m, strategy := op.r.m, op.config.Submission
-	if !m.settings.Store.BlockingReads {
-		return strategy.Submit(m.lane, op.kind, task)
+// start hands the start of a storage read to the submission strategy.
+func (op *readOp) start(task scheduling.Task) error { return op.starting().start(task) }
+
+// starting is what starts the storage read of op: with what op says now, because
+// the cache may start it when op has ended and its record is used again.
+func (op *readOp) starting() *storageStart {
+	return &storageStart{m: op.r.m, strategy: op.config.Submission, kind: op.kind, mayBlock: op.mayBlock}
+}
+
+// storageStart starts a storage read. If the store blocks, the read itself never
+// runs on a lane, nor on the goroutine of somebody who cannot wait.
+type storageStart struct {
+	m        *ManagedLedger
+	strategy scheduling.Strategy
+	kind     scheduling.Handle
+	mayBlock bool
+}
+
+// start hands the start of the read to the submission strategy.
+func (b *storageStart) start(task scheduling.Task) error {
+	if !b.m.settings.Store.BlockingReads {
+		return b.strategy.Submit(b.m.lane, b.kind, task)
 	}
-	s := &blockingStart{executor: m.settings.Executor, task: task}
-	if err := strategy.Submit(m.lane, op.kind, s); err != nil {
+	s := &blockingStart{executor: b.m.settings.Executor, task: task}
+	if err := b.strategy.Submit(b.m.lane, b.kind, s); err != nil {
 		return err
 	}
 	if s.state.Swap(left) == underWay {
 		return nil // its turn is still to come
 	}
-	if op.mayBlock {
+	if b.mayBlock {
 		scheduling.RunHere(task)
 		return nil
 	}
-	return m.settings.Executor.Go(task)
+	return b.m.settings.Executor.Go(task)
 }
 
 // blockingStart is the turn of a read that blocks. If it comes while its starter
