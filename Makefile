@@ -10,7 +10,7 @@ CC_FOUND := $(shell command -v "$$(go env CC)" 2>/dev/null)
 RACE  := $(if $(CC_FOUND),-race,)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check lint floors fmt generate generated example bench fuzz clean
+.PHONY: help run build test check lint floors fmt generate generated bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
