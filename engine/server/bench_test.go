@@ -13,21 +13,23 @@ import (
 )
 
 // BenchmarkProduce is durable messages of 128 bytes over gRPC, client and
-// server in one process: 500 producers that each wait for the message before,
-// that have 16 outstanding, and the unary call; on memory and on pebble.
+// server in one process: producers that each wait for the message before, 500
+// that have 16 outstanding each, and the unary call; on memory and on pebble.
 func BenchmarkProduce(b *testing.B) {
 	for _, store := range []struct {
 		name string
 		open func(testing.TB, ...func(*house)) *house
 	}{{"memory", open}, {"pebble", openPebble}} {
-		for _, outstanding := range []int{1, 16} {
+		for _, load := range []struct{ producers, outstanding int }{{1, 1}, {16, 1}, {500, 1}, {500, 16}} {
 			for _, anonymous := range []bool{false, true} {
-				b.Run(fmt.Sprintf("%s/500x%d/anonymous=%v", store.name, outstanding, anonymous), func(b *testing.B) {
-					benchmarkProduce(b, store.open(b), 500, outstanding, anonymous)
+				b.Run(fmt.Sprintf("%s/%dx%d/anonymous=%v", store.name, load.producers, load.outstanding, anonymous), func(b *testing.B) {
+					benchmarkProduce(b, store.open(b), load.producers, load.outstanding, anonymous)
 				})
 			}
 		}
-		b.Run(store.name+"/unary/64", func(b *testing.B) { benchmarkUnary(b, store.open(b), 64) })
+		for _, callers := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/unary/%d", store.name, callers), func(b *testing.B) { benchmarkUnary(b, store.open(b), callers) })
+		}
 	}
 }
 

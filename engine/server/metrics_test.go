@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -91,4 +93,39 @@ func metricNames(body string) string {
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// The dashboard shows every metric there is, and no other.
+func TestDashboardShowsAllMetrics(t *testing.T) {
+	dashboard, err := os.ReadFile("dashboard/tidemark.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var anything map[string]any
+	if err := json.Unmarshal(dashboard, &anything); err != nil {
+		t.Fatal(err)
+	}
+	metrics, err := os.ReadFile("testdata/metrics.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for line := range strings.Lines(string(metrics)) {
+		fields := strings.Fields(line)
+		names := []string{fields[1]}
+		if fields[0] == "histogram" {
+			names = []string{fields[1] + "_bucket", fields[1] + "_count"}
+		}
+		for _, name := range names {
+			known[name] = true
+			if !regexp.MustCompile(`\b` + name + `\b`).Match(dashboard) {
+				t.Errorf("%s is not shown", name)
+			}
+		}
+	}
+	for _, name := range regexp.MustCompile(`\btidemark_[a-z_]+`).FindAllString(string(dashboard), -1) {
+		if !known[name] {
+			t.Errorf("%s is shown and does not exist", name)
+		}
+	}
 }
