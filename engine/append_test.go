@@ -174,6 +174,7 @@ func TestS038FormerOwnerStops(t *testing.T) {
 func TestS040PassingMetadataError(t *testing.T) {
 	for name, inner := range stores(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := &scripted.Metadata{Inner: inner.Metadata()}
 			e, err := engine.Open(t.Context(), engine.Settings{Ledgers: inner, Metadata: m, Plugin: inner}, engine.DefaultConfig())
 			if err != nil {

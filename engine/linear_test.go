@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -33,6 +35,9 @@ const (
 type call struct {
 	kind  string
 	value int
+	// acknowledging says that acknowledgements went on during the call: a read
+	// may then give entries that it had collected before they were.
+	acknowledging bool
 }
 
 // answer is its output.
@@ -64,7 +69,7 @@ func (s logState) step(in call, out answer) (bool, logState) {
 		end := at + len(out.values)
 		return len(out.values) > 0 && end <= len(s.log) && slices.Equal(out.values, s.log[at:end]), s
 	case callCursorRead:
-		return s.cursorRead(out.values)
+		return s.cursorRead(out.values, in.acknowledging)
 	case callAcknowledge:
 		next := s.clone()
 		next.acked[at] = true
@@ -74,7 +79,6 @@ func (s logState) step(in call, out answer) (bool, logState) {
 		for i := range at + 1 {
 			next.acked[i] = true
 		}
-		next.next = max(next.next, at+1)
 		return true, next
 	case callSeek:
 		next := s.clone()
@@ -97,16 +101,15 @@ func (s logState) step(in call, out answer) (bool, logState) {
 
 // cursorRead gives entries in order from where the cursor stands, leaving out
 // what is acknowledged and nothing else.
-func (s logState) cursorRead(values []int) (bool, logState) {
+func (s logState) cursorRead(values []int, acknowledging bool) (bool, logState) {
 	next := s.clone()
 	for ; next.next < len(s.log) && len(values) > 0; next.next++ {
-		if s.acked[next.next] {
-			continue
-		}
-		if s.log[next.next] != values[0] {
+		switch {
+		case s.log[next.next] == values[0] && (acknowledging || !s.acked[next.next]):
+			values = values[1:]
+		case !s.acked[next.next]:
 			return false, s
 		}
-		values = values[1:]
 	}
 	return len(values) == 0, next
 }
@@ -116,6 +119,7 @@ type history struct {
 	topic  *engine.Topic
 	cursor *managedledger.Cursor
 	begun  time.Time
+	all    chan struct{} // closed when all clients may begin
 
 	mu         sync.Mutex // guards all below
 	positions  []sdk.Position
@@ -124,7 +128,9 @@ type history struct {
 
 // client makes calls by weights and records them.
 func (h *history) client(t *testing.T, id int, random *rand.Rand, calls int, kinds ...string) {
+	<-h.all
 	for i := range calls {
+		yield()
 		in := call{kind: kinds[random.IntN(len(kinds))]}
 		var at sdk.Position
 		h.mu.Lock()
@@ -236,6 +242,65 @@ func (h *history) resolve(t *testing.T) {
 		}
 		h.operations[i].Input = p.call
 	}
+	for i := range h.operations {
+		in := h.operations[i].Input.(call)
+		in.acknowledging = slices.ContainsFunc(h.operations, func(o porcupine.Operation) bool {
+			kind := o.Input.(call).kind
+			return (kind == callAcknowledge || kind == callUpTo) && overlap(o, h.operations[i])
+		})
+		h.operations[i].Input = in
+	}
+}
+
+func overlap(a, b porcupine.Operation) bool { return a.Call <= b.Return && b.Call <= a.Return }
+
+// overlaps counts the calls during which another client's call went on.
+func (h *history) overlaps() (n int) {
+	for _, a := range h.operations {
+		if slices.ContainsFunc(h.operations, func(b porcupine.Operation) bool { return a.ClientId != b.ClientId && overlap(a, b) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// polite is a store that lets others run in the middle of its calls, so that
+// calls meet although they are short.
+type polite struct{ store }
+
+func (p polite) Create(ctx context.Context, o sdk.CreateOptions) (sdk.LedgerWriter, error) {
+	w, err := p.store.Create(ctx, o)
+	return politeWriter{w}, err
+}
+
+func (p polite) Metadata() sdk.MetadataStore { return politeMetadata{p.store.Metadata()} }
+
+type politeWriter struct{ sdk.LedgerWriter }
+
+func (w politeWriter) Append(b sdk.Batch) {
+	done := b.Done
+	b.Done = func(last sdk.EntryID, err error) { yield(); done(last, err) }
+	yield()
+	w.LedgerWriter.Append(b)
+}
+
+func (w politeWriter) Read(ctx context.Context, r sdk.Range, done func([][]byte, error)) {
+	yield()
+	w.LedgerWriter.Read(ctx, r, func(payloads [][]byte, err error) { yield(); done(payloads, err) })
+}
+
+type politeMetadata struct{ sdk.MetadataStore }
+
+func (m politeMetadata) Put(ctx context.Context, key string, value []byte, v sdk.Version) (sdk.Version, error) {
+	yield()
+	defer yield()
+	return m.MetadataStore.Put(ctx, key, value, v)
+}
+
+func yield() {
+	for range rand.IntN(5) {
+		runtime.Gosched()
+	}
 }
 
 func logModel() porcupine.Model {
@@ -257,8 +322,9 @@ func logModel() porcupine.Model {
 func TestLinearizable(t *testing.T) {
 	for name, s := range stores(t) {
 		t.Run(name, func(t *testing.T) {
-			e := start(t, s)
-			for round := range 60 {
+			e := start(t, polite{s})
+			calls, overlapping := 0, 0
+			for round := range 100 {
 				seed := rand.Uint64()
 				random := func(client uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, client)) }
 				overrides := map[string]string{
@@ -272,21 +338,28 @@ func TestLinearizable(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				h := &history{topic: topic, cursor: cursor, begun: time.Now()}
-				var clients sync.WaitGroup
+				h := &history{topic: topic, cursor: cursor, begun: time.Now(), all: make(chan struct{})}
+				h.record(t, 0, call{kind: callAppend, value: 1}, sdk.Position{})
+				var clients sync.WaitGroup // each ends with its calls
 				clients.Go(func() { h.client(t, 1, random(1), 8, callAppend) })
 				clients.Go(func() { h.client(t, 2, random(2), 8, callAppend, callRead) })
 				clients.Go(func() { h.client(t, 3, random(3), 8, callCursorRead, callSeek, callBacklog) })
 				clients.Go(func() { h.client(t, 4, random(4), 8, callAcknowledge, callBacklog, callUpTo) })
 				clients.Go(func() { h.client(t, 5, random(5), 8, callAcknowledge, callRead) })
+				close(h.all)
 				clients.Wait()
 				h.resolve(t)
+				calls += len(h.operations)
+				overlapping += h.overlaps()
 				if porcupine.CheckOperationsTimeout(logModel(), h.operations, 20*time.Second) == porcupine.Illegal {
 					for _, o := range h.operations {
 						t.Logf("client %d, %d to %d: %+v -> %+v", o.ClientId, o.Call, o.Return, o.Input, o.Output)
 					}
 					t.Fatalf("round %d (%v) is not linearizable, seed %d", round, overrides, seed)
 				}
+			}
+			if t.Logf("%d of %d calls went on while another one did", overlapping, calls); overlapping < calls/4 {
+				t.Error("too few calls met another one to show anything")
 			}
 		})
 	}

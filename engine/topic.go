@@ -38,8 +38,8 @@ type Topic struct {
 const (
 	fateOpen uint32 = iota
 	fateClosed
-	fateLost    // another process owns the log
-	fateDeleted // by this engine
+	fateLost // another process owns the log
+	fateDeleted
 )
 
 // newTopic makes a topic of a log that was just opened, and closes the log if
@@ -183,17 +183,23 @@ func (t *Topic) usable() error {
 		return nil
 	case fateLost:
 		return ErrOwnerLost
+	case fateDeleted:
+		return ErrTopicNotFound
 	}
 	return sdk.ErrClosed
 }
 
-// lost says whether another process owns the log, so that the topic has to be
-// opened again.
+// lost says whether the log has another owner, or was deleted by one, so that
+// the topic has to be looked up again.
 func (t *Topic) lost() bool {
-	if t.log.State() == managedledger.StateFenced {
+	switch t.log.State() {
+	case managedledger.StateFenced:
 		t.setFate(fateLost)
+	case managedledger.StateDeleting:
+		t.setFate(fateDeleted)
 	}
-	return t.fate.Load() == fateLost
+	fate := t.fate.Load()
+	return fate == fateLost || fate == fateDeleted
 }
 
 // fail says where an error happened and makes it the one that the topic's end
@@ -202,14 +208,12 @@ func (t *Topic) fail(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	switch t.fate.Load() {
-	case fateDeleted:
-		if errors.Is(err, sdk.ErrClosed) {
+	if errors.Is(err, sdk.ErrClosed) {
+		switch t.fate.Load() {
+		case fateDeleted:
 			return fmt.Errorf("topic %q: %s: %w: it was deleted", t.name, doing, ErrTopicNotFound)
-		}
-	case fateLost:
-		if !errors.Is(err, ErrOwnerLost) {
-			return fmt.Errorf("topic %q: %s: %w: %w", t.name, doing, ErrOwnerLost, err)
+		case fateLost:
+			return fmt.Errorf("topic %q: %s: %w", t.name, doing, ErrOwnerLost)
 		}
 	}
 	return fmt.Errorf("topic %q: %s: %w", t.name, doing, err)
