@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,7 +19,9 @@ var syncDelays = [...]struct {
 // appender is a log that producers add to.
 type appender interface {
 	add(payload []byte) error
-	addAsync(payload []byte, done func()) error
+	// adder returns a func that adds without waiting; done is called for each
+	// entry once it is acknowledged.
+	adder(done func()) func(payload []byte) error
 	close() error
 }
 
@@ -145,9 +146,10 @@ func (p *producers) produceByCallback() {
 	for range p.load.outstanding {
 		slots <- struct{}{}
 	}
+	add := p.log.adder(done)
 	for !p.stop.Load() {
 		<-slots
-		if err := p.log.addAsync(p.payload, done); err != nil {
+		if err := add(p.payload); err != nil {
 			p.failed.CompareAndSwap(nil, &err)
 			return
 		}
@@ -168,31 +170,18 @@ func (l ledgerLog) add(payload []byte) error {
 	return err
 }
 
-func (l ledgerLog) addAsync(payload []byte, done func()) error {
-	return l.ledger.AddAsync([][]byte{payload}, func(_ managedledger.AddResult, err error) {
+func (l ledgerLog) adder(done func()) func(payload []byte) error {
+	acknowledged := func(_ managedledger.AddResult, err error) {
 		if err != nil {
 			panic(err)
 		}
 		done()
-	})
+	}
+	var entries [1][]byte
+	return func(payload []byte) error {
+		entries[0] = payload
+		return l.ledger.AddAsync(entries[:], acknowledged)
+	}
 }
 
 func (l ledgerLog) close() error { return l.finish() }
-
-// allocationRows count allocations of adds with 16 waiting producers on
-// memory, where nothing else allocates.
-func allocationRows() []row {
-	return []row{{name: "allocations/add", unit: "allocations/entry", aim: 2, lower: true, run: func(ctx context.Context, e env) (float64, error) {
-		log, err := openMemoryLog("")
-		if err != nil {
-			return 0, err
-		}
-		defer log.close()
-		var before, after runtime.MemStats
-		run := newProducers(loads[1], log, 128)
-		runtime.ReadMemStats(&before)
-		_, err = run.during(ctx, e.cell/2)
-		runtime.ReadMemStats(&after)
-		return float64(after.Mallocs-before.Mallocs) / float64(run.acked.Load()), err
-	}}}
-}

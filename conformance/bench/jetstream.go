@@ -56,9 +56,7 @@ func (l *jetStreamLog) add(payload []byte) error {
 	}
 }
 
-func (l *jetStreamLog) addAsync([]byte, func()) error {
-	return errors.New("the JetStream rows wait for each acknowledgement")
-}
+func (l *jetStreamLog) adder(func()) func([]byte) error { return unsupported }
 
 func (l *jetStreamLog) close() error {
 	if l.conn != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 )
@@ -21,3 +22,6 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	}
 }
+
+// unsupported adds nothing: the rows over the wire wait for each entry.
+func unsupported([]byte) error { return errors.ErrUnsupported }

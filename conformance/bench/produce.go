@@ -84,8 +84,8 @@ func (s *spread) add(payload []byte) error {
 	return err
 }
 
-func (s *spread) addAsync([]byte, func()) error { return errors.ErrUnsupported }
-func (s *spread) close() error                  { return s.topic.close() }
+func (s *spread) adder(func()) func([]byte) error { return unsupported }
+func (s *spread) close() error                    { return s.topic.close() }
 
 // remote is a daemon's server over an engine on pebble, and a client of it.
 type remote struct {
@@ -141,8 +141,8 @@ func (p clientProducer) add(payload []byte) error {
 	return err
 }
 
-func (p clientProducer) addAsync([]byte, func()) error { return errors.ErrUnsupported }
-func (p clientProducer) close() error                  { return p.producer.Close(context.Background()) }
+func (p clientProducer) adder(func()) func([]byte) error { return unsupported }
+func (p clientProducer) close() error                    { return p.producer.Close(context.Background()) }
 
 // unary appends by single calls, the convenience that does not batch.
 type unary struct{ *remote }
@@ -151,12 +151,14 @@ func (u unary) producer(context.Context, int) (appender, error) {
 	return unaryProducer{tidemarkv1.NewProduceServiceClient(u.conn)}, nil
 }
 
-type unaryProducer struct{ service tidemarkv1.ProduceServiceClient }
+type unaryProducer struct {
+	service tidemarkv1.ProduceServiceClient
+}
 
 func (p unaryProducer) add(payload []byte) error {
 	_, err := p.service.Append(context.Background(), &tidemarkv1.AppendRequest{Topic: "bench", Messages: []*tidemarkv1.Message{{Payload: payload}}})
 	return err
 }
 
-func (p unaryProducer) addAsync([]byte, func()) error { return errors.ErrUnsupported }
-func (p unaryProducer) close() error                  { return nil }
+func (p unaryProducer) adder(func()) func([]byte) error { return unsupported }
+func (p unaryProducer) close() error                    { return nil }

@@ -71,9 +71,11 @@ func (l *rawLog) add(payload []byte) error {
 	return nil
 }
 
-func (l *rawLog) addAsync(payload []byte, done func()) error {
-	l.put(payload, done)
-	return nil
+func (l *rawLog) adder(done func()) func(payload []byte) error {
+	return func(payload []byte) error {
+		l.put(payload, done)
+		return nil
+	}
 }
 
 // commit runs until close.
