@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -46,7 +47,15 @@ func (s *Server) stream(service any, stream grpc.ServerStream, info *grpc.Stream
 			err = wire.Status(err, nil).Err()
 		}
 	}()
-	return handler(service, stream)
+	if strings.HasPrefix(info.FullMethod, "/tidemark.") {
+		return handler(service, stream)
+	}
+	foreign := newForeignStream(s, stream)
+	defer foreign.cancel()
+	if err := handler(service, foreign); err == nil || !s.isClosing() {
+		return err
+	}
+	return errClosing
 }
 
 // panicked makes an error of a panic: one call fails, the server goes on.

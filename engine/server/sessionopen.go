@@ -98,6 +98,7 @@ func (s *session) introduction() *tidemarkv1.ProduceOpened {
 	o := &tidemarkv1.ProduceOpened{
 		Session:       s.id,
 		MaxEntryBytes: uint64(max(0, min(s.stream.server.maxEntryBytes(), s.topic.MaxEntryBytes()-stamp.Size()))),
+		MaxFrameBytes: uint64(s.stream.server.options.MaxMessageBytes),
 	}
 	if s.producer != nil {
 		if last, any := s.producer.LastSequence(); any {

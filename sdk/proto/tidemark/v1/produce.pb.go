@@ -302,6 +302,9 @@ type ProduceOpened struct {
 	LastSequence *uint64 `protobuf:"varint,2,opt,name=last_sequence,json=lastSequence,proto3,oneof" json:"last_sequence,omitempty"`
 	// The largest encoded message that the topic takes, in bytes.
 	MaxEntryBytes uint64 `protobuf:"varint,3,opt,name=max_entry_bytes,json=maxEntryBytes,proto3" json:"max_entry_bytes,omitempty"`
+	// The largest frame that the server takes, in bytes. A larger one ends the
+	// stream. 0 if the server does not say.
+	MaxFrameBytes uint64 `protobuf:"varint,4,opt,name=max_frame_bytes,json=maxFrameBytes,proto3" json:"max_frame_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -353,6 +356,13 @@ func (x *ProduceOpened) GetLastSequence() uint64 {
 func (x *ProduceOpened) GetMaxEntryBytes() uint64 {
 	if x != nil {
 		return x.MaxEntryBytes
+	}
+	return 0
+}
+
+func (x *ProduceOpened) GetMaxFrameBytes() uint64 {
+	if x != nil {
+		return x.MaxFrameBytes
 	}
 	return 0
 }
@@ -732,11 +742,12 @@ const file_tidemark_v1_produce_proto_rawDesc = "" +
 	"\x0fProduceResponse\x122\n" +
 	"\x06opened\x18\x01 \x03(\v2\x1a.tidemark.v1.ProduceOpenedR\x06opened\x12O\n" +
 	"\x10acknowledgements\x18\x02 \x03(\v2#.tidemark.v1.ProduceAcknowledgementR\x10acknowledgements\x127\n" +
-	"\bfailures\x18\x03 \x03(\v2\x1b.tidemark.v1.ProduceFailureR\bfailures\"\x8d\x01\n" +
+	"\bfailures\x18\x03 \x03(\v2\x1b.tidemark.v1.ProduceFailureR\bfailures\"\xb5\x01\n" +
 	"\rProduceOpened\x12\x18\n" +
 	"\asession\x18\x01 \x01(\rR\asession\x12(\n" +
 	"\rlast_sequence\x18\x02 \x01(\x04H\x00R\flastSequence\x88\x01\x01\x12&\n" +
-	"\x0fmax_entry_bytes\x18\x03 \x01(\x04R\rmaxEntryBytesB\x10\n" +
+	"\x0fmax_entry_bytes\x18\x03 \x01(\x04R\rmaxEntryBytes\x12&\n" +
+	"\x0fmax_frame_bytes\x18\x04 \x01(\x04R\rmaxFrameBytesB\x10\n" +
 	"\x0e_last_sequence\"\x88\x01\n" +
 	"\x16ProduceAcknowledgement\x12\x18\n" +
 	"\asession\x18\x01 \x01(\rR\asession\x12$\n" +

@@ -462,8 +462,8 @@ func (x *ConsumeOpen) GetHeartbeatInterval() *durationpb.Duration {
 }
 
 // Permits allow the server to send that much more. Both are counted down by
-// what is sent; sending stops while either is at 0 or below. A permit for one
-// byte admits one entry of any size.
+// what is sent; sending stops while either is at 0 or below. So the last entry
+// may exceed the bytes, which is taken off what is permitted next.
 type Permits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Entries.
