@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -181,14 +182,23 @@ func (u *Cursor) grant(b Batch) {
 	}
 }
 
+// acknowledgedAtOnce is how many single entries one request holds.
+const acknowledgedAtOnce = 10_000
+
 // Acknowledge says that single entries are done with. It returns when that is
 // durable. [reason.ErrPositionInvalid].
 func (u *Cursor) Acknowledge(ctx context.Context, positions ...sdk.Position) error {
-	return u.request(ctx, false, func(id uint64) *tidemarkv1.ConsumeRequest {
-		return &tidemarkv1.ConsumeRequest{Frame: &tidemarkv1.ConsumeRequest_Acknowledge{
-			Acknowledge: &tidemarkv1.Acknowledge{Id: id, Positions: positionsOn(positions)},
-		}}
-	})
+	for some := range slices.Chunk(positions, acknowledgedAtOnce) {
+		err := u.request(ctx, false, func(id uint64) *tidemarkv1.ConsumeRequest {
+			return &tidemarkv1.ConsumeRequest{Frame: &tidemarkv1.ConsumeRequest_Acknowledge{
+				Acknowledge: &tidemarkv1.Acknowledge{Id: id, Positions: positionsOn(some)},
+			}}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AcknowledgeUpTo says that all entries up to p are done with. It returns when

@@ -107,6 +107,8 @@ func foreign(st *status.Status) error {
 		return fmt.Errorf("%w: %s", sdk.ErrUnsupported, st.Message())
 	case codes.InvalidArgument:
 		return fmt.Errorf("%w: %s", sdk.ErrInvalid, st.Message())
+	case codes.ResourceExhausted: // gRPC's own word for a message above its limit
+		return fmt.Errorf("%w: %s", sdk.ErrTooLarge, st.Message())
 	}
 	return fmt.Errorf("%s: %s", st.Code(), st.Message())
 }

@@ -49,11 +49,12 @@ func TestMetadataCrosses(t *testing.T) {
 
 func TestForeignStatus(t *testing.T) {
 	for code, want := range map[codes.Code]error{
-		codes.Unavailable:      sdk.ErrUnavailable,
-		codes.Canceled:         context.Canceled,
-		codes.DeadlineExceeded: context.DeadlineExceeded,
-		codes.Unimplemented:    sdk.ErrUnsupported,
-		codes.InvalidArgument:  sdk.ErrInvalid,
+		codes.Unavailable:       sdk.ErrUnavailable,
+		codes.Canceled:          context.Canceled,
+		codes.DeadlineExceeded:  context.DeadlineExceeded,
+		codes.Unimplemented:     sdk.ErrUnsupported,
+		codes.InvalidArgument:   sdk.ErrInvalid,
+		codes.ResourceExhausted: sdk.ErrTooLarge,
 	} {
 		if err := Error(status.Error(code, "no connection")); !errors.Is(err, want) || status.Code(err) != code {
 			t.Errorf("%v became %v", code, err)
