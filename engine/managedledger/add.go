@@ -119,14 +119,24 @@ func (m *ManagedLedger) kick() {
 // tellLane makes the lane look at the intake; on this goroutine if it is idle.
 // If the lane takes no more tasks, the next add or Maintain tells it again.
 func (m *ManagedLedger) tellLane() {
-	if err := m.lane.Run(scheduling.KindAdd, (*sendTask)(m)); err != nil {
-		m.intake.unschedule()
+	err := m.lane.Run(scheduling.KindAdd, (*sendTask)(m))
+	if err == nil {
+		return
+	}
+	m.intake.unschedule()
+	if isClosedLane(err) {
+		// Nobody will come: the executor was closed before the log.
+		m.intake.close(ErrClosed)
+		for _, b := range m.intake.take(nil) {
+			m.fail(b, ErrClosed)
+		}
 	}
 }
 
 // sendTask is the lane task that takes the intake.
 type sendTask ManagedLedger
 
+// Run is the task.
 func (t *sendTask) Run() { (*ManagedLedger)(t).send() }
 
 // send hands what is in the intake to the store, if it can take it now.
@@ -177,6 +187,9 @@ func (m *ManagedLedger) refuseAdds() bool {
 func (m *ManagedLedger) failQueued(err error) {
 	l := &m.lanes
 	l.stalled = false
+	// Counted before they are taken: an add that comes in between and follows
+	// one of them is among them, or refused.
+	m.intake.failed()
 	for _, b := range m.intake.take(nil) {
 		m.fail(b, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -245,12 +246,15 @@ func BenchmarkAdd(b *testing.B) {
 					const long = 400 * time.Millisecond
 					rate(b, log, c.producers, c.outstanding, c.size, long/4)
 					rate(b, raw, c.producers, c.outstanding, c.size, long/4)
-					var raws, logs, ratios []float64
+					var raws, logs, ratios, allocs []float64
 					for b.Loop() {
 						r := rate(b, raw, c.producers, c.outstanding, c.size, long)
+						before := mallocs()
 						l := rate(b, log, c.producers, c.outstanding, c.size, long)
+						allocs = append(allocs, (mallocs()-before)/(l*long.Seconds()))
 						raws, logs, ratios = append(raws, r), append(logs, l), append(ratios, l/r)
 					}
+					b.ReportMetric(median(allocs), "allocs/add")
 					b.ReportMetric(median(raws), "raw/s")
 					b.ReportMetric(median(logs), "log/s")
 					b.ReportMetric(median(ratios), "ratio")
@@ -259,6 +263,13 @@ func BenchmarkAdd(b *testing.B) {
 			}
 		}
 	}
+}
+
+// mallocs returns how many allocations were made so far, by everybody.
+func mallocs() float64 {
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return float64(s.Mallocs)
 }
 
 func median(v []float64) float64 {

@@ -55,7 +55,8 @@ func (q *intake) fits(entries int, bytes int64) bool {
 		(q.entries+entries <= q.maxEntries && q.bytes+bytes <= q.maxBytes)
 }
 
-// put appends an add to the gathering batch. With mu held.
+// put appends an add to the gathering batch. It does not keep the slice, so
+// that a caller need not allocate it. With mu held.
 func (q *intake) put(payloads [][]byte, bytes int64, done func(AddResult, error)) place {
 	var b *batch
 	if n := len(q.queue); n > 0 {
@@ -208,7 +209,7 @@ func (q *intake) enter(ctx context.Context, payloads [][]byte, bytes int64) (p p
 		q.mu.Unlock()
 		return p, tell, nil
 	}
-	a := &lineAdd{payloads: payloads, bytes: bytes, in: make(chan struct{})}
+	a := &lineAdd{payloads: slices.Clone(payloads), bytes: bytes, in: make(chan struct{})}
 	q.line = append(q.line, a)
 	q.mu.Unlock()
 	select {

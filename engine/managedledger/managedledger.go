@@ -125,10 +125,15 @@ func (m *ManagedLedger) publish(change func(v *view)) {
 }
 
 // post runs a task on the lane, as soon as the lane takes it. It is for work
-// that must not get lost; after the lane was closed there is none.
-func (m *ManagedLedger) post(kind scheduling.Kind, task scheduling.Task) {
-	if err := m.lane.Post(kind, task); err == nil || isClosedLane(err) {
-		return
+// that must not get lost. False means that the lane was closed, by who owns the
+// executor.
+func (m *ManagedLedger) post(kind scheduling.Kind, task scheduling.Task) bool {
+	err := m.lane.Post(kind, task)
+	if err == nil {
+		return true
+	} else if isClosedLane(err) {
+		return false
 	}
 	time.AfterFunc(retryFirst, func() { m.post(kind, task) })
+	return true
 }

@@ -35,6 +35,30 @@ func (m *ManagedLedger) fence(cause error) {
 	m.handles.close(err)
 }
 
+// Failed is told that a task of the lane panicked. What it left half done cannot
+// be trusted, so this owner gives the log up, and the next one recovers it.
+func (w *writing) Failed(err error) { w.m.broken(err) }
+
+// Failed is that of the task that hands adds over.
+func (t *sendTask) Failed(err error) { (*ManagedLedger)(t).broken(err) }
+
+func (m *ManagedLedger) broken(err error) {
+	m.log.Error("managed ledger gives up after a panic", "error", err)
+	taken, finished := m.lanes.taken, m.lanes.finished
+	m.lanes.taken, m.lanes.finished = nil, nil
+	for _, b := range finished {
+		if b != nil {
+			m.finish(b)
+		}
+	}
+	m.fence(err)
+	for _, b := range taken {
+		if b != nil {
+			m.fail(b, ErrFenced)
+		}
+	}
+}
+
 // stop ends all jobs but the one that closes, and answers all adds. Those that a
 // writer has are left to the closing job if there is one.
 func (m *ManagedLedger) stop(err error) {
@@ -91,12 +115,16 @@ func (m *ManagedLedger) Close(ctx context.Context) error {
 		m.intake.close(ErrClosed)
 		m.cancel()
 		release := context.AfterFunc(ctx, m.cancelWork)
-		m.post(scheduling.KindMetadata, scheduling.TaskFunc(func() {
+		posted := m.post(scheduling.KindMetadata, scheduling.TaskFunc(func() {
 			if m.lanes.jobs.stopped == nil {
 				m.stop(ErrClosed)
 			}
 			m.enqueue(&closeJob{m: m, ctx: ctx, release: release})
 		}))
+		if !posted {
+			m.closeErr = fmt.Errorf("close managed ledger %q: its executor was closed before it: %w", m.name, sdk.ErrClosed)
+			close(m.closed)
+		}
 	})
 	select {
 	case <-m.closed:
