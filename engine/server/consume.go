@@ -46,7 +46,22 @@ func (s *readService) Consume(wire consumeWire) error {
 	if err != nil {
 		return err
 	}
-	defer s.server.holders.release(holder)
+	ended := make(chan error, 1)
+	go func() { // ends with the stream
+		defer s.server.holders.release(holder)
+		ended <- s.consume(wire, holder, topic, open, interval)
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-holder.taken:
+		// Returning frees a sender that waits for a client which does not read.
+		return context.Cause(holder.ctx)
+	}
+}
+
+// consume reads through a cursor that a stream has got.
+func (s *readService) consume(wire consumeWire, holder *holder, topic *engine.Topic, open *tidemarkv1.ConsumeOpen, interval time.Duration) error {
 	cursor, err := openCursor(holder.ctx, topic, open)
 	if err != nil {
 		return err
@@ -63,7 +78,7 @@ func (s *readService) Consume(wire consumeWire) error {
 	err = c.run()
 	c.stopReading()
 	if open.GetEphemeral() && !cursor.Durable() {
-		err = errors.Join(err, ignoreGone(topic.DeleteCursor(context.WithoutCancel(ctx), cursor.Name())))
+		err = errors.Join(err, ignoreGone(topic.DeleteCursor(context.WithoutCancel(holder.ctx), cursor.Name())))
 	}
 	return err
 }

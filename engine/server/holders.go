@@ -22,9 +22,10 @@ type holders struct {
 // holder is one stream that reads through a cursor.
 type holder struct {
 	key cursorKey
-	// ctx ends when a newer stream wants the cursor.
+	// ctx ends when a newer stream wants the cursor, and taken is closed.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	taken  chan struct{}
 	// gone is closed when the stream does not use the cursor any more.
 	gone chan struct{}
 }
@@ -34,7 +35,7 @@ func newHolders() *holders { return &holders{held: map[cursorKey]*holder{}} }
 // take gives a cursor to a new stream and returns once the former one has let
 // go of it.
 func (h *holders) take(ctx context.Context, topic, cursor string) (*holder, error) {
-	mine := &holder{key: cursorKey{topic, cursor}, gone: make(chan struct{})}
+	mine := &holder{key: cursorKey{topic, cursor}, taken: make(chan struct{}), gone: make(chan struct{})}
 	mine.ctx, mine.cancel = context.WithCancelCause(ctx)
 	h.mu.Lock()
 	former := h.held[mine.key]
@@ -44,6 +45,7 @@ func (h *holders) take(ctx context.Context, topic, cursor string) (*holder, erro
 		return mine, nil
 	}
 	former.cancel(fmt.Errorf("cursor %q: %w: a newer stream reads through it", cursor, reason.ErrReadInFlight))
+	close(former.taken)
 	select {
 	case <-former.gone:
 		return mine, nil

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"io"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -11,7 +12,9 @@ import (
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/tidemark-engine/tidemark/engine/server"
 	"github.com/tidemark-engine/tidemark/sdk/client"
+	"github.com/tidemark-engine/tidemark/sdk/message"
 	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
 	"github.com/tidemark-engine/tidemark/sdk/wire"
 )
@@ -224,4 +227,34 @@ func TestConsumeRequests(t *testing.T) {
 	if _, err := again.Recv(); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a second open: %v", err)
 	}
+}
+
+// A newer stream gets the cursor also from one whose client does not read.
+func TestCursorIsTakenFromAStuckStream(t *testing.T) {
+	h := open(t)
+	c := h.dial("demo")
+	for range 4 { // each more than a connection buffers
+		if _, err := c.Append(h.ctx(), "demo", message.Message{Payload: make([]byte, 1<<20)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stuck, err := tidemarkv1.NewReadServiceClient(h.conn(fixedWindow)).Consume(h.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*tidemarkv1.ConsumeRequest{
+		{Frame: &tidemarkv1.ConsumeRequest_Open{Open: &tidemarkv1.ConsumeOpen{Topic: "demo", Cursor: "c"}}},
+		{Frame: &tidemarkv1.ConsumeRequest_Permits{Permits: &tidemarkv1.Permits{Entries: 100}}},
+	} {
+		if err := stuck.Send(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := stuck.Recv(); err != nil { // opened; and no more
+		t.Fatal(err)
+	}
+	for server.FramesUnderWay(h.server) == 0 {
+		runtime.Gosched()
+	}
+	h.consumeStream(&tidemarkv1.ConsumeOpen{Topic: "demo", Cursor: "c"})
 }
