@@ -158,6 +158,7 @@ func openPebble(d *directory, g *guard, o Options, readOnly bool) (db *pebble.DB
 		Logger:                logger{to: o.Logger, fatal: g.breakWith},
 		EventListener:         listener(o.Logger),
 	}
+	settings.Experimental.CompactionScheduler = newCompactions()
 	for i := range settings.Levels {
 		settings.Levels[i].Compression = func() *compression.CompressionProfile { return compression.NoCompression }
 	}

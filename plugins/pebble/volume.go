@@ -54,9 +54,8 @@ func (v *volume) look() {
 	}
 	usage, err := v.fs.GetDiskUsage(v.dir.path)
 	if err != nil {
-		if !errors.Is(err, vfs.ErrUnsupported) {
-			v.log.Warn("cannot tell how much room there is", "directory", v.dir.path, "error", err)
-		}
+		// Nobody knows, so the next write has to try.
+		v.setFull(false, -1)
 		return
 	}
 	v.mu.Lock()
@@ -114,6 +113,9 @@ func (v *volume) releases() int {
 // makeRoom is called when a write that began when there were before releases
 // found no room. It reports whether it is worth trying again.
 func (v *volume) makeRoom(before int) bool {
+	if v.reserve == 0 {
+		return false
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.setFull(true, 0)
