@@ -15,6 +15,18 @@
 // entries in the cache, wakes who waits, and answers the callers: one step for
 // the whole batch each time.
 //
+// # A change of the log
+//
+// Rolling, trimming, terminating, properties and closing are jobs: one at a
+// time, begun on the lane, blocking part on the executor, finished on the lane.
+// A ledger is made by the first add that needs one, so a log that nobody writes
+// to costs the store nothing.
+//
+// A batch that the store could not store ends its ledger. Recovery tells what is
+// in it; what is there is acknowledged where it is, and the rest is sent again,
+// in order and before anything newer, to the next ledger. Late answers of the
+// old writer change nothing.
+//
 // # A read
 //
 // A cursor's read takes what the view and the cache have, or starts a storage
