@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -25,7 +26,7 @@ type producerLog interface {
 type ledgerLog struct{ *managedledger.ManagedLedger }
 
 func (l ledgerLog) add(failures uint64, payloads [][]byte, done func(managedledger.AddResult, int, error)) error {
-	return l.AddAsyncUnless(failures, payloads, func(result managedledger.AddResult, err error) {
+	err := l.AddAsyncUnless(failures, payloads, func(result managedledger.AddResult, err error) {
 		stored := len(payloads)
 		if err != nil {
 			stored = 0
@@ -35,6 +36,10 @@ func (l ledgerLog) add(failures uint64, payloads [][]byte, done func(managedledg
 		}
 		done(result, stored, err)
 	})
+	if errors.Is(err, managedledger.ErrEarlierFailed) {
+		return fmt.Errorf("%w: %w; it has to come again first", sdk.ErrBusy, err)
+	}
+	return err
 }
 
 // producers are the named producers of one topic.
