@@ -182,9 +182,16 @@ func (s *cursors) lose(id sdk.LedgerID, last sdk.EntryID) {
 	}
 }
 
-// clearAll acknowledges everything confirmed for all cursors.
+// clearAll acknowledges everything confirmed for all durable cursors, so that
+// they hold nothing. Others hold nothing anyway, and hear of what is gone when
+// they read.
 func (s *cursors) clearAll(ctx context.Context) error {
-	return s.each(func(c *Cursor) error { return c.Clear(ctx) })
+	return s.each(func(c *Cursor) error {
+		if !c.durable {
+			return nil
+		}
+		return c.Clear(ctx)
+	})
 }
 
 // close ends the reads of all cursors with err, and has written down what is

@@ -23,7 +23,7 @@ func (op *readOp) end(err error) (more bool) {
 		err = nil
 	}
 	op.failure = err
-	if err == nil && op.done != nil && op.config.Placement == scheduling.PlaceOnExecutor &&
+	if err == nil && op.done != nil && !op.r.silent && op.config.Placement == scheduling.PlaceOnExecutor &&
 		op.r.m.lane.Post(scheduling.KindDispatch, (*dispatch)(op)) == nil {
 		return false
 	}

@@ -39,6 +39,8 @@ type reader struct {
 	m *ManagedLedger
 	// label names the reader's lane.
 	label string
+	// silent leaves callbacks where reads end, whatever the placement is.
+	silent bool
 
 	// mu guards all below, what a Cursor adds, and those fields of op that say
 	// so. Nothing of a user is called while it is held.

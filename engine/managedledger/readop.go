@@ -211,12 +211,13 @@ func (op *readOp) arrived(payloads [][]byte) (more bool) {
 }
 
 // take appends the payloads whose entries were not acknowledged meanwhile. False
-// means that the reader was moved or closed, and they are of no use.
+// means that the reader was moved or closed, or the log lost, and they are of no
+// use.
 func (op *readOp) take(payloads [][]byte) bool {
 	r := op.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if op.abandoned || op.epoch != r.epoch {
+	if op.abandoned || op.epoch != r.epoch || !r.m.current().state.readable() {
 		return false
 	}
 	if op.entries == nil {
