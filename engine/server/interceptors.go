@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/tidemark-engine/tidemark/sdk"
+	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
 	"github.com/tidemark-engine/tidemark/sdk/reason"
 	"github.com/tidemark-engine/tidemark/sdk/wire"
 )
@@ -21,6 +22,7 @@ var errClosing = fmt.Errorf("the server shuts down: %w", sdk.ErrUnavailable)
 // reason, and turns a panic into an error.
 func (s *Server) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (answer any, err error) {
 	began := time.Now()
+	defer s.work.begin()()
 	defer func() {
 		if p := recover(); p != nil {
 			err = s.panicked(info.FullMethod, p)
@@ -37,6 +39,9 @@ func (s *Server) unary(ctx context.Context, request any, info *grpc.UnaryServerI
 func (s *Server) stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 	began := time.Now()
 	s.streams.Add(1)
+	if info.FullMethod == tidemarkv1.ProduceService_Produce_FullMethodName {
+		defer s.work.begin()()
+	}
 	defer func() {
 		s.streams.Add(-1)
 		if p := recover(); p != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -41,6 +42,8 @@ type Server struct {
 	closeErr error
 	// streams counts the streams that are open.
 	streams atomic.Int64
+	// work is calls and produce streams: what is acknowledged when it ends well.
+	work inFlight
 	// underWay is the bytes of frames that are being sent to readers.
 	underWay atomic.Int64
 }
@@ -106,9 +109,9 @@ func (s *Server) ServeGRPC(l net.Listener) error {
 func (s *Server) ServeHTTP(l net.Listener) error { return s.web.serve(l) }
 
 // Close ends the server: it stops accepting, becomes unready, ends readers with
-// the position to go on at, answers what producers sent, and ends what is left
-// when ctx ends. The error says what was cut off. Closing again waits for the
-// same end.
+// the position to go on at, and answers what producers sent. Readers that do not
+// take the last frame are cut off after a moment, all that is left when ctx ends;
+// the error says what that was. Closing again waits for the same end.
 func (s *Server) Close(ctx context.Context) error {
 	s.once.Do(func() {
 		s.endLife()
@@ -125,7 +128,11 @@ func (s *Server) Close(ctx context.Context) error {
 }
 
 func (s *Server) shutdown(ctx context.Context) error {
-	problems := []error{s.web.shutdown(ctx)}
+	var problems []error
+	webCtx, cutWeb := context.WithCancel(ctx)
+	defer cutWeb()
+	webEnded := make(chan error, 1)
+	go func() { webEnded <- s.web.shutdown(webCtx) }() // ends with webCtx
 	graceful := make(chan struct{})
 	go func() { // ends with the last call, or with Stop
 		s.grpc.GracefulStop()
@@ -133,14 +140,49 @@ func (s *Server) shutdown(ctx context.Context) error {
 	}()
 	select {
 	case <-graceful:
+	case <-s.readersLate(graceful):
+		s.log.Warn("readers were cut off, because they did not read", "streams", s.streams.Load())
 	case <-ctx.Done():
 		problems = append(problems, fmt.Errorf("server: %d streams were cut off: %w", s.streams.Load(), ctx.Err()))
-		s.grpc.Stop()
-		<-graceful
+	}
+	s.grpc.Stop()
+	<-graceful
+	// What HTTP requests wait for has ended with that.
+	grace := time.AfterFunc(readersGrace, cutWeb)
+	defer grace.Stop()
+	if err := <-webEnded; ctx.Err() != nil {
+		problems = append(problems, err)
+	} else if err != nil {
+		s.log.Warn("readers were cut off, because they did not read", "error", err)
 	}
 	s.web.close()
 	problems = append(problems, s.meters.shutdown(context.WithoutCancel(ctx)))
 	return errors.Join(problems...)
+}
+
+// readersGrace is how long the server waits for readers to take the last frame,
+// once all that was sent to it is answered.
+const readersGrace = 2 * time.Second
+
+// readersLate returns a channel that is closed when only readers are left that
+// do not read.
+func (s *Server) readersLate(graceful <-chan struct{}) <-chan struct{} {
+	late := make(chan struct{})
+	go func() { // ends with the graceful end at the latest
+		select {
+		case <-s.work.wait():
+		case <-graceful:
+			return
+		}
+		grace := time.NewTimer(readersGrace)
+		defer grace.Stop()
+		select {
+		case <-grace.C:
+			close(late)
+		case <-graceful:
+		}
+	}()
+	return late
 }
 
 // isClosing says whether Close has begun.
