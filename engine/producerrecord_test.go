@@ -289,8 +289,7 @@ func TestProducerModel(t *testing.T) {
 		p := openSession(t, set, "p")
 		const total = 12
 		next, confirmed := uint64(1), uint64(0)
-		var send func(from, to uint64)
-		send = func(from, to uint64) {
+		send := func(from, to uint64) {
 			var sequences []uint64
 			for n := from; n <= to; n++ {
 				sequences = append(sequences, n)

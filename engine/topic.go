@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 	"sync/atomic"
 
 	"github.com/tidemark-engine/tidemark/engine/managedledger"
@@ -25,6 +26,7 @@ type Topic struct {
 	log    *managedledger.ManagedLedger
 	fate   atomic.Uint32
 
+	configuring sync.Mutex // held while the settings in force are looked up and applied
 	// changing is held, by its one token, while overrides and properties are
 	// changed.
 	changing chan struct{}
@@ -113,8 +115,11 @@ func (t *Topic) inForce() (TopicConfig, managedledger.Config, error) {
 	return config, resolved, err
 }
 
-// reconfigure gives the log the settings in force.
+// reconfigure gives the log the settings in force, the latest of them whoever
+// else does so at the same time.
 func (t *Topic) reconfigure() error {
+	t.configuring.Lock()
+	defer t.configuring.Unlock()
 	_, config, err := t.inForce()
 	if err == nil {
 		err = t.log.Configure(config)

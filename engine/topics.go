@@ -78,6 +78,7 @@ func (e *Engine) topic(ctx context.Context, name string, create *TopicOptions) (
 // fill opens the topic of a slot, and makes it if create is given and there is
 // none.
 func (e *Engine) fill(slot *topicSlot, create *TopicOptions) {
+	before := e.config.Load()
 	t, err := e.openTopic(e.life, slot, create)
 	if err != nil {
 		if e.life.Err() != nil {
@@ -86,6 +87,11 @@ func (e *Engine) fill(slot *topicSlot, create *TopicOptions) {
 		err = fmt.Errorf("topic %q: open: %w", slot.name, err)
 	}
 	e.topics.settle(slot, t, err)
+	if t != nil && e.config.Load() != before { // Configure did not meet it
+		if err := t.reconfigure(); err != nil {
+			e.log.Warn("new settings are not in force", "error", err)
+		}
+	}
 }
 
 func (e *Engine) openTopic(ctx context.Context, slot *topicSlot, create *TopicOptions) (*Topic, error) {
