@@ -149,8 +149,9 @@ func (c *consumeStream) seek(r *tidemarkv1.ConsumeSeek) {
 	start, err := startOf(c.ctx, c.topic, r.GetStart())
 	if err == nil {
 		err = c.cursor.Seek(c.ctx, start)
-	} else {
-		c.cursor.Rewind()
+	}
+	if err != nil {
+		c.cursor.Rewind() // what was dropped comes again
 	}
 	c.next, c.waits, c.ended = c.cursor.ReadPosition(), false, false
 	answer.done(err)

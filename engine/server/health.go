@@ -49,24 +49,29 @@ func (s *Server) ready(ctx context.Context) error {
 func (s *Server) watchHealth() {
 	ticker := time.NewTicker(healthInterval)
 	defer ticker.Stop()
-	healthy := true
-	for {
+	for healthy := true; ; healthy = s.tellHealth(healthy) {
 		select {
 		case <-s.life.Done():
 			return
 		case <-ticker.C:
 		}
-		err := s.ready(s.life)
-		if s.isClosing() || (err == nil) == healthy {
-			continue
-		}
-		healthy = err == nil
-		if healthy {
-			s.log.Info("the engine is healthy again")
-			s.setHealth(healthpb.HealthCheckResponse_SERVING)
-		} else {
-			s.log.Error("the engine is not healthy", "error", err)
-			s.setHealth(healthpb.HealthCheckResponse_NOT_SERVING)
-		}
 	}
+}
+
+// tellHealth asks the engine how it is, tells those who watch if that is not
+// what it was, and returns it.
+func (s *Server) tellHealth(was bool) (healthy bool) {
+	err := s.ready(s.life)
+	healthy = err == nil
+	if s.isClosing() || healthy == was {
+		return was
+	}
+	if healthy {
+		s.log.Info("the engine is healthy again")
+		s.setHealth(healthpb.HealthCheckResponse_SERVING)
+	} else {
+		s.log.Error("the engine is not healthy", "error", err)
+		s.setHealth(healthpb.HealthCheckResponse_NOT_SERVING)
+	}
+	return healthy
 }
