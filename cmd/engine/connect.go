@@ -62,7 +62,7 @@ func (sh *shell) dial(ctx context.Context, r *retry) (*client.Client, error) {
 	}
 	c, err := client.Dial(ctx, sh.server, r.options())
 	if errors.Is(err, sdk.ErrUnavailable) {
-		err = fmt.Errorf("%w\nis a daemon running there? start one with engine serve, or name another with --server", err)
+		err = fmt.Errorf("%w\nstart one with engine serve, or name another with --server", err)
 	}
 	return c, err
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/tidemark-engine/tidemark/sdk"
 	"github.com/tidemark-engine/tidemark/sdk/message"
@@ -16,11 +17,20 @@ import (
 func (c *Client) Append(ctx context.Context, topic string, msgs ...message.Message) (sdk.Position, error) {
 	request := &tidemarkv1.AppendRequest{Topic: topic, Messages: make([]*tidemarkv1.Message, len(msgs))}
 	for i := range msgs {
-		request.Messages[i] = &tidemarkv1.Message{Payload: msgs[i].Payload, Key: msgs[i].Key, Attributes: msgs[i].Attributes}
+		request.Messages[i] = &tidemarkv1.Message{Payload: msgs[i].Payload, Key: msgs[i].Key, Attributes: valid(msgs[i].Attributes)}
 	}
 	answer, err := c.produce.Append(ctx, request)
 	if err != nil {
 		return sdk.Position{}, fmt.Errorf("client: append to topic %q: %w", topic, err)
 	}
 	return positionOf(answer.GetLast()), nil
+}
+
+// valid replaces what is not UTF-8, as a producer does.
+func valid(attributes map[string]string) map[string]string {
+	clean := make(map[string]string, len(attributes))
+	for name, value := range attributes {
+		clean[strings.ToValidUTF8(name, "\uFFFD")] = strings.ToValidUTF8(value, "\uFFFD")
+	}
+	return clean
 }

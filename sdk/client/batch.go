@@ -6,99 +6,95 @@ import (
 	"github.com/tidemark-engine/tidemark/sdk/wire"
 )
 
-// messageCost is what a message counts against the limit besides its bytes.
-const messageCost = 64
+const (
+	// messageCost is what a message counts against the limit besides its bytes.
+	messageCost = 64
+	// batchCost is what a batch takes in a frame at most besides its messages.
+	batchCost = 64
+)
 
 // batch is messages with consecutive sequences. It is kept until the server has
 // answered, to be sent again.
 type batch struct {
-	first  uint64
-	packed []byte
-	calls  []call
-	cost   int
-	sealed bool // was sent before, so it must not grow
+	wire      tidemarkv1.ProduceBatch
+	callbacks []callback
+	cost      int
+	sealed    bool // was sent before, so it must not grow
+
+	// ended is closed when the verdict is there, which wakes all who wait for
+	// messages of the batch at once; nil if nobody does.
+	ended   chan struct{}
+	verdict verdict
 }
 
-// call is one message of a batch as its sender sees it.
-type call struct {
+// callback is who wants to hear of one message.
+type callback struct {
 	sequence uint64
 	done     func(Receipt, error)
-	waiter   *waiter
 }
 
-// waiter is a sender that waits for one message.
-type waiter struct {
-	ended   chan struct{} // gets one token
-	receipt Receipt
-	err     error
-}
+// first is the sequence of the first message.
+func (b *batch) first() uint64 { return b.wire.GetFirstSequence() }
 
-// waiter returns one that nobody uses.
-func (c *Client) waiter() *waiter {
-	if w, ok := c.waiters.Get().(*waiter); ok {
-		return w
-	}
-	return &waiter{ended: make(chan struct{}, 1)}
-}
-
-// end tells the sender.
-func (c *call) end(r Receipt, err error) {
-	switch {
-	case c.waiter != nil:
-		c.waiter.receipt, c.waiter.err = r, err
-		c.waiter.ended <- struct{}{}
-	case c.done != nil:
-		c.done(r, err)
-	}
-}
-
-// sequence is that of the i-th message.
-func (b *batch) sequence(i int) uint64 { return b.first + uint64(i) }
+// next is the sequence that the next message would have.
+func (b *batch) next() uint64 { return b.first() + uint64(b.wire.GetCount()) }
 
 // last is the sequence of the last message.
-func (b *batch) last() uint64 { return b.sequence(len(b.calls) - 1) }
+func (b *batch) last() uint64 { return b.next() - 1 }
 
-// fail ends all messages with an error.
-func (b *batch) fail(err error) {
-	for i := range b.calls {
-		b.calls[i].end(Receipt{Sequence: b.sequence(i)}, err)
+// size is the bytes of the messages.
+func (b *batch) size() int { return len(b.wire.GetMessages()) }
+
+// end tells the senders. It is called once, without a lock.
+func (b *batch) end(v verdict) {
+	b.verdict = v
+	for _, c := range b.callbacks {
+		v.skip(c.sequence)
+		c.done(v.of(c.sequence))
+	}
+	if b.ended != nil {
+		close(b.ended)
 	}
 }
 
-// verdict is what the server said of messages of one producer: where they are
-// stored and which failed, by rising sequence.
+// verdict is how messages of one producer ended: all of them with err, or as
+// the server says, by rising sequence: where they are stored and which failed.
 type verdict struct {
-	topic    string
+	err      error
 	stored   []*tidemarkv1.StoredRun
 	failures []*tidemarkv1.ProduceFailure
 }
 
-// end ends the messages of a batch, all of which are answered.
-func (v *verdict) end(b *batch) {
-	for i := range b.calls {
-		sequence := b.sequence(i)
-		for len(v.stored) > 0 && beyond(sequence, v.stored[0].GetFirstSequence(), v.stored[0].GetCount()) {
-			v.stored = v.stored[1:]
-		}
-		for len(v.failures) > 0 && beyond(sequence, v.failures[0].GetFirstSequence(), v.failures[0].GetCount()) {
-			v.failures = v.failures[1:]
-		}
-		receipt := Receipt{Sequence: sequence}
-		switch {
-		case len(v.stored) > 0 && sequence >= v.stored[0].GetFirstSequence():
-			run := v.stored[0]
-			receipt.Position = sdk.Position{
-				Ledger: sdk.LedgerID(run.GetLedger()),
-				Entry:  sdk.EntryID(run.GetFirstEntry() + int64(sequence-run.GetFirstSequence())),
-			}
-			b.calls[i].end(receipt, nil)
-		case len(v.failures) > 0 && sequence >= v.failures[0].GetFirstSequence():
-			b.calls[i].end(receipt, wire.FailureError(v.failures[0].GetError()))
-		default:
-			receipt.Duplicate = true
-			b.calls[i].end(receipt, nil)
-		}
+// skip drops what is about messages before sequence.
+func (v *verdict) skip(sequence uint64) {
+	for len(v.stored) > 0 && beyond(sequence, v.stored[0].GetFirstSequence(), v.stored[0].GetCount()) {
+		v.stored = v.stored[1:]
 	}
+	for len(v.failures) > 0 && beyond(sequence, v.failures[0].GetFirstSequence(), v.failures[0].GetCount()) {
+		v.failures = v.failures[1:]
+	}
+}
+
+// of returns how one message ended, whose sequence was not skipped.
+func (v verdict) of(sequence uint64) (Receipt, error) {
+	receipt := Receipt{Sequence: sequence}
+	if v.err != nil {
+		return receipt, v.err
+	}
+	v.skip(sequence)
+	switch {
+	case len(v.stored) > 0 && sequence >= v.stored[0].GetFirstSequence():
+		run := v.stored[0]
+		receipt.Position = sdk.Position{
+			Ledger: sdk.LedgerID(run.GetLedger()),
+			Entry:  sdk.EntryID(run.GetFirstEntry() + int64(sequence-run.GetFirstSequence())),
+		}
+		return receipt, nil
+	case len(v.failures) > 0 && sequence >= v.failures[0].GetFirstSequence():
+		return receipt, wire.FailureError(v.failures[0].GetError())
+	}
+	receipt.Duplicate = true
+	return receipt, nil
 }
 
 // beyond says whether a sequence is behind the count from first on.

@@ -58,10 +58,15 @@ type Cursor struct {
 	over    bool  // the topic was terminated, and read to its end
 
 	queue []Batch // received and not ranged over
-	// last is the last entry that came, if any did since the last seek: what a
-	// new stream sends again up to there is dropped.
+	// last is the last entry that came, if any did since the last seek.
 	last    sdk.Position
 	hasLast bool
+	// again says that the stream is a new one: what it sends up to last came
+	// before and is dropped.
+	again   bool
+	next    sdk.Position // where an ephemeral cursor goes on
+	hasNext bool
+	seeks   int     // how many were answered
 	granted permits // to send
 
 	requests []*cursorRequest // not answered, in order
@@ -98,16 +103,17 @@ func (c *Client) Cursor(ctx context.Context, topic, name string, o CursorOptions
 	if o.WindowBytes == 0 {
 		o.WindowBytes = 4 << 20
 	}
-	if c.life.Err() != nil {
-		return nil, errClosed
+	if err := checkNames(topic, name, o.From.start.GetCursor()); err != nil {
+		return nil, err
 	}
 	u := &Cursor{
 		client: c, topic: topic, name: name, options: o, ended: make(chan struct{}),
 		ready: make(chan struct{}), news: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 	}
 	u.life, u.endLife = context.WithCancel(c.life)
-	c.running.Add(1)
-	go u.run() // ends with the cursor's life, or when the cursor is of no use
+	if !c.start(u.run) { // ends with the cursor's life, or when the cursor is of no use
+		return nil, errClosed
+	}
 	select {
 	case <-u.ready:
 	case <-ctx.Done():
@@ -116,7 +122,10 @@ func (c *Client) Cursor(ctx context.Context, topic, name string, o CursorOptions
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u, u.broken
+	if u.broken != nil {
+		return nil, u.broken
+	}
+	return u, nil
 }
 
 // Name returns the cursor's name.
@@ -128,7 +137,7 @@ func (u *Cursor) Name() string { return u.name }
 func (u *Cursor) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		for {
-			b, over, err := u.next(ctx)
+			b, _, over, err := u.take(ctx)
 			if err != nil {
 				yield(Batch{}, u.fail(err))
 				return
@@ -140,31 +149,72 @@ func (u *Cursor) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 	}
 }
 
-// Entries is Batches entry by entry. Leaving the loop in the middle of a batch
-// loses the rest of it until the cursor is opened again; with Batches it does
-// not.
-func (u *Cursor) Entries(ctx context.Context) iter.Seq2[Entry, error] { return entries(u.Batches(ctx)) }
+// Entries is Batches entry by entry, without what has no entries. Leaving the
+// loop in the middle of a batch loses nothing, and what follows a seek in the
+// middle of a batch is from the new place.
+func (u *Cursor) Entries(ctx context.Context) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for {
+			b, seeks, over, err := u.take(ctx)
+			if err != nil {
+				yield(Entry{}, u.fail(err))
+				return
+			}
+			if over {
+				return
+			}
+			for i, e := range b.Entries {
+				if !u.stands(seeks) {
+					break
+				}
+				if !yield(e, nil) {
+					b.Entries = b.Entries[i+1:]
+					u.putBack(b, seeks)
+					return
+				}
+			}
+		}
+	}
+}
 
-// next takes the next batch from the queue, and lets the server send as much
-// more.
-func (u *Cursor) next(ctx context.Context) (b Batch, over bool, err error) {
+// stands says whether no seek was answered since there were so many.
+func (u *Cursor) stands(seeks int) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.seeks == seeks
+}
+
+// putBack puts what is left of a batch before the queue, unless a seek was
+// answered meanwhile. Its permits stay with the server.
+func (u *Cursor) putBack(b Batch, seeks int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.seeks == seeks && len(b.Entries) > 0 {
+		b.size = 0
+		u.queue = slices.Insert(u.queue, 0, b)
+	}
+}
+
+// take takes the next batch from the queue, and lets the server send as much
+// more. seeks is how many seeks were answered before.
+func (u *Cursor) take(ctx context.Context) (b Batch, seeks int, over bool, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
-			return Batch{}, false, err
+			return Batch{}, 0, false, err
 		}
 		u.mu.Lock()
 		if len(u.queue) > 0 {
-			b = u.queue[0]
+			b, seeks = u.queue[0], u.seeks
 			u.queue[0] = Batch{}
 			u.queue = u.queue[1:]
 			u.grant(b)
 			u.mu.Unlock()
-			return b, false, nil
+			return b, seeks, false, nil
 		}
 		over, err = u.over, u.broken
 		u.mu.Unlock()
 		if over || err != nil {
-			return Batch{}, over, err
+			return Batch{}, 0, over, err
 		}
 		select {
 		case <-u.news:
@@ -175,7 +225,7 @@ func (u *Cursor) next(ctx context.Context) (b Batch, over bool, err error) {
 
 // grant gives back the permits that a batch used. Callers hold the lock.
 func (u *Cursor) grant(b Batch) {
-	u.granted.entries += uint64(len(b.Entries))
+	u.granted.entries += uint64(b.count)
 	u.granted.bytes += uint64(b.size)
 	if int(u.granted.bytes) >= u.options.WindowBytes/4 || int(u.granted.entries) >= u.options.WindowEntries/4 || len(u.queue) == 0 {
 		notify(u.wake)
@@ -261,12 +311,4 @@ func (u *Cursor) fail(err error) error {
 		return nil
 	}
 	return fmt.Errorf("client: cursor %q of topic %q: %w", u.name, u.topic, err)
-}
-
-// notify puts a token in a channel that has room for one.
-func notify(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -17,7 +17,6 @@ type consumeWire = grpc.BidiStreamingClient[tidemarkv1.ConsumeRequest, tidemarkv
 
 // run keeps a stream for the cursor as long as it lives.
 func (u *Cursor) run() {
-	defer u.client.running.Done()
 	defer close(u.ended)
 	defer u.endLife()
 	var t attempts
@@ -71,9 +70,10 @@ func (u *Cursor) begin() []*tidemarkv1.ConsumeRequest {
 		Topic: u.topic, Cursor: u.name, Start: o.From.start, Ephemeral: o.Ephemeral,
 		MustExist: o.MustExist || u.isReady && !o.Ephemeral, MaxFrameBytes: uint32(o.FrameBytes),
 	}
-	if u.isReady && o.Ephemeral && u.hasLast { // the old one went with the stream
-		open.Start = After(u.last).start
+	if o.Ephemeral && u.hasNext { // the old one went with the stream
+		open.Start = At(u.next).start
 	}
+	u.again = u.hasLast
 	if o.Heartbeat > 0 {
 		open.HeartbeatInterval = durationpb.New(o.Heartbeat)
 	}
@@ -81,7 +81,7 @@ func (u *Cursor) begin() []*tidemarkv1.ConsumeRequest {
 	// All that is in the queue was sent by the former stream, and uses permits.
 	window := permits{entries: uint64(o.WindowEntries), bytes: uint64(o.WindowBytes)}
 	for _, b := range u.queue {
-		window.entries -= min(window.entries, uint64(len(b.Entries)))
+		window.entries -= min(window.entries, uint64(b.count))
 		window.bytes -= min(window.bytes, uint64(b.size))
 	}
 	u.granted = permits{entries: max(window.entries, 1), bytes: max(window.bytes, 1)}
@@ -114,29 +114,30 @@ func (u *Cursor) receive(stream consumeWire, t *attempts) error {
 			return wire.Error(err)
 		}
 		t.succeeded()
-		if err := u.take(frame); err != nil {
+		if err := u.arrived(frame); err != nil {
 			return err
 		}
 	}
 }
 
-// take takes one frame.
-func (u *Cursor) take(frame *tidemarkv1.ConsumeResponse) error {
+// arrived takes one frame.
+func (u *Cursor) arrived(frame *tidemarkv1.ConsumeResponse) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch f := frame.GetFrame().(type) {
 	case *tidemarkv1.ConsumeResponse_Opened:
+		u.next, u.hasNext = positionOf(f.Opened.GetNext()), true
 		u.becomeReady()
 	case *tidemarkv1.ConsumeResponse_Entries:
 		b, err := entriesOf(f.Entries)
 		if err != nil {
 			return err
 		}
-		u.arrived(b)
+		u.received(b)
 	case *tidemarkv1.ConsumeResponse_Heartbeat:
-		u.arrived(Batch{Next: positionOf(f.Heartbeat.GetNext()), AtHead: true, Head: positionOf(f.Heartbeat.GetLastConfirmed())})
+		u.told(Batch{Next: positionOf(f.Heartbeat.GetNext()), AtHead: true, Head: positionOf(f.Heartbeat.GetLastConfirmed())})
 	case *tidemarkv1.ConsumeResponse_Gone:
-		u.arrived(Batch{Next: positionOf(f.Gone.GetNext()), Gone: true})
+		u.told(Batch{Next: positionOf(f.Gone.GetNext()), Gone: true})
 	case *tidemarkv1.ConsumeResponse_Answer:
 		u.answered(f.Answer)
 	case *tidemarkv1.ConsumeResponse_End:
@@ -148,25 +149,40 @@ func (u *Cursor) take(frame *tidemarkv1.ConsumeResponse) error {
 	return nil
 }
 
-// arrived puts a batch in the queue, without what came before over a former
+// received puts a batch in the queue, without what came before over a former
 // stream. Callers hold the lock.
-func (u *Cursor) arrived(b Batch) {
-	tells := len(b.Entries) == 0
-	for u.hasLast && len(b.Entries) > 0 && !b.Entries[0].Position.After(u.last) {
+func (u *Cursor) received(b Batch) {
+	u.next = b.Next
+	for u.again && len(b.Entries) > 0 {
 		e := &b.Entries[0]
+		if e.Position.After(u.last) {
+			u.again = false
+			break
+		}
 		n := e.Size()
 		u.granted.entries++
 		u.granted.bytes += uint64(n)
+		b.count--
 		b.size -= n
 		b.Entries = b.Entries[1:]
 		notify(u.wake)
 	}
 	if n := len(b.Entries); n > 0 {
 		u.last, u.hasLast = b.Entries[n-1].Position, true
-	} else if !tells {
-		return
+		u.queue = append(u.queue, b)
+		notify(u.news)
 	}
-	u.queue = append(u.queue, b)
+}
+
+// told puts in the queue what is no entries. Of several that say that the head
+// was reached only the last is kept. Callers hold the lock.
+func (u *Cursor) told(b Batch) {
+	u.next = b.Next
+	if n := len(u.queue); b.AtHead && n > 0 && u.queue[n-1].AtHead && len(u.queue[n-1].Entries) == 0 {
+		u.queue[n-1] = b
+	} else {
+		u.queue = append(u.queue, b)
+	}
 	notify(u.news)
 }
 
@@ -181,8 +197,10 @@ func (u *Cursor) answered(a *tidemarkv1.Answer) {
 		if r.id == a.GetId() {
 			err = wire.FailureError(a.GetError())
 		}
-		if r.seek {
+		if r.seek && err == nil {
 			u.moved()
+		} else if r.seek {
+			u.again = u.hasLast // the server begins anew behind what is acknowledged
 		}
 		r.ended <- err
 	}
@@ -193,7 +211,8 @@ func (u *Cursor) moved() {
 	for _, b := range u.queue {
 		u.grant(b)
 	}
-	u.queue, u.hasLast, u.over = nil, false, false
+	u.queue, u.hasLast, u.again, u.over = nil, false, false, false
+	u.seeks++
 	notify(u.wake)
 }
 

@@ -28,7 +28,7 @@ type Batch struct {
 	// read: those between what came before and Next are missing.
 	Gone bool
 
-	size int // bytes of the entries on the wire
+	count, size int // entries and their bytes on the wire: what permits are for
 }
 
 // entriesOf decodes a frame.
@@ -55,6 +55,7 @@ func entriesOf(frame *tidemarkv1.Entries) (Batch, error) {
 			}
 			b.Entries = append(b.Entries, Entry{Position: at, Message: m})
 			b.size += len(packed)
+			b.count++
 		}
 		if n := len(b.Entries) - from; n != int(run.GetCount()) {
 			return Batch{}, fmt.Errorf("client: %w: a frame says that it holds %d entries and holds %d", sdk.ErrCorrupt, run.GetCount(), n)

@@ -1,13 +1,10 @@
 package client
 
 import (
-	"bytes"
-	"errors"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tidemark-engine/tidemark/sdk"
 	"github.com/tidemark-engine/tidemark/sdk/message"
 	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
 )
@@ -82,86 +79,4 @@ func FuzzEntriesOf(f *testing.F) {
 			t.Errorf("%d entries of %d", len(b.Entries), total)
 		}
 	})
-}
-
-// Each message of a batch gets the verdict that is about it.
-func TestVerdict(t *testing.T) {
-	failure := func(first uint64, count uint32) *tidemarkv1.ProduceFailure {
-		return &tidemarkv1.ProduceFailure{FirstSequence: first, Count: count, Error: &tidemarkv1.Error{Reason: "TOO_LARGE", Message: "no"}}
-	}
-	v := verdict{
-		stored: []*tidemarkv1.StoredRun{
-			{FirstSequence: 12, Count: 3, Ledger: 1, FirstEntry: 100},
-			{FirstSequence: 15, Count: 1, Ledger: 2, FirstEntry: 0},
-			{FirstSequence: 18, Count: 9, Ledger: 2, FirstEntry: 1},
-		},
-		failures: []*tidemarkv1.ProduceFailure{failure(16, 2)},
-	}
-	var got []string
-	for _, first := range []uint64{10, 15, 19} {
-		b := &batch{first: first}
-		for i := range 5 {
-			if first == 15 && i == 4 {
-				break
-			}
-			b.calls = append(b.calls, call{done: func(r Receipt, err error) {
-				switch {
-				case errors.Is(err, sdk.ErrTooLarge):
-					got = append(got, "failed")
-				case err != nil:
-					t.Error(err)
-				case r.Duplicate:
-					got = append(got, "duplicate")
-				default:
-					got = append(got, r.Position.String())
-				}
-				if r.Sequence != first+uint64(i) {
-					t.Errorf("sequence %d, want %d", r.Sequence, first+uint64(i))
-				}
-			}})
-		}
-		v.end(b)
-	}
-	want := []string{
-		"duplicate", "duplicate", "1:100", "1:101", "1:102", "2:0", "failed", "failed", "2:1",
-		"2:2", "2:3", "2:4", "2:5", "2:6",
-	}
-	for i := range want {
-		if i >= len(got) || got[i] != want[i] {
-			t.Fatalf("%v, want %v", got, want)
-		}
-	}
-}
-
-func TestOptions(t *testing.T) {
-	for name, o := range map[string]ProducerOptions{
-		"anonymous with a name": {Anonymous: true, Name: "x"},
-		"negative linger":       {Linger: -1},
-		"negative batch":        {MaxBatchBytes: -1},
-	} {
-		if _, err := o.complete(Options{}); !errors.Is(err, sdk.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := (Options{Connections: -1}).complete(); !errors.Is(err, sdk.ErrInvalid) {
-		t.Errorf("%v", err)
-	}
-	o, err := Options{}.complete()
-	if err != nil || o.RetryFor != defaultRetryFor || o.Connections != 1 {
-		t.Errorf("%+v, %v", o, err)
-	}
-}
-
-// The bytes of a message are copied when it is sent.
-func TestS002BatchHoldsACopy(t *testing.T) {
-	p := &Producer{link: &link{}, maxEntry: 1000, next: 1, options: ProducerOptions{MaxBatchBytes: 1000, MaxBatchMessages: 10}}
-	payload := bytes.Repeat([]byte("A"), 100)
-	m := message.Message{Payload: payload, Key: payload}
-	if err := p.put(&m, m.Size(), call{}); err != nil {
-		t.Fatal(err)
-	}
-	copy(payload, bytes.Repeat([]byte("B"), 100))
-	if bytes.Contains(p.queue[0].packed, []byte("B")) {
-		t.Error("the batch changed with the slice")
-	}
 }

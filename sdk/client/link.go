@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -13,8 +12,16 @@ import (
 	"github.com/tidemark-engine/tidemark/sdk/wire"
 )
 
-// frameBytes is how many bytes of messages one frame holds about at most.
-const frameBytes = 1 << 20
+const (
+	// frameBytes is how many bytes one frame holds at most, unless it holds a
+	// single batch.
+	frameBytes = 1 << 20
+	// firstBytes is the same while the server has not said what it takes.
+	firstBytes = 32 << 10
+	// frameCloses is how many closes one frame holds at most.
+	frameCloses = 1000
+	closeCost   = 5
+)
 
 // link is the produce stream of one connection, shared by the producers that
 // were given to it. One goroutine connects and sends, one receives.
@@ -35,6 +42,7 @@ type link struct {
 	lastSession uint32
 	dirty       []*Producer
 	closes      []uint32
+	room        int // what a frame holds
 
 	// wake has a token when there may be something to do.
 	wake chan struct{}
@@ -46,20 +54,23 @@ func newLink(c *Client, service tidemarkv1.ProduceServiceClient) *link {
 	return &link{client: c, service: service, producers: map[*Producer]struct{}{}, wake: make(chan struct{}, 1)}
 }
 
-// add takes a producer in, and begins with the first one to connect.
-func (l *link) add(p *Producer) {
+// add takes a producer in, and begins with the first one to connect. It returns
+// false if the client is closed.
+func (l *link) add(p *Producer) bool {
 	l.mu.Lock()
 	if !l.started {
-		l.started = true
-		l.client.running.Add(1)
-		go l.run() // ends with the client's life
+		l.started = l.client.start(l.run) // ends with the client's life
 	}
-	l.producers[p] = struct{}{}
+	started := l.started
+	if started {
+		l.producers[p] = struct{}{}
+	}
 	l.mu.Unlock()
 	p.mu.Lock()
 	p.restart()
 	p.mu.Unlock()
-	l.notify()
+	notify(l.wake)
+	return started
 }
 
 // remove lets a producer go.
@@ -89,17 +100,15 @@ func (l *link) closeSession(session uint32) {
 		l.closes = append(l.closes, session)
 	}
 	l.mu.Unlock()
-	l.notify()
+	notify(l.wake)
 }
 
 // drop ends a producer on a goroutine that holds no lock of it.
 func (l *link) drop(p *Producer, err error) {
-	l.client.running.Add(1)
-	go func() { // ends at once
-		defer l.client.running.Done()
+	l.client.start(func() { // ends at once
 		l.remove(p)
 		p.end(err)
-	}()
+	}) // or else the end of the client's life ends the producer
 }
 
 // touch notes that a producer has something to send.
@@ -109,14 +118,7 @@ func (l *link) touch(p *Producer) {
 	first := len(l.dirty) == 1
 	l.mu.Unlock()
 	if first {
-		l.notify()
-	}
-}
-
-func (l *link) notify() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
+		notify(l.wake)
 	}
 }
 
@@ -133,7 +135,6 @@ func (l *link) members() []*Producer {
 
 // run keeps a stream as long as the client lives and there are producers.
 func (l *link) run() {
-	defer l.client.running.Done()
 	life := l.client.life
 	var between pause
 	for life.Err() == nil {
@@ -168,7 +169,7 @@ func (l *link) serve(life context.Context, between *pause) error {
 		return wire.Error(err)
 	}
 	l.mu.Lock()
-	l.sessions, l.lastSession = map[uint32]*Producer{}, 0
+	l.sessions, l.lastSession, l.room = map[uint32]*Producer{}, 0, firstBytes
 	l.mu.Unlock()
 	for _, p := range l.members() {
 		p.mu.Lock()
@@ -199,11 +200,13 @@ func (l *link) serve(life context.Context, between *pause) error {
 // gather makes a frame of what producers have to send, nil if that is nothing.
 func (l *link) gather() *tidemarkv1.ProduceRequest {
 	l.mu.Lock()
-	dirty, closes := l.dirty, l.closes
-	l.dirty, l.closes = l.spare[:0], nil
+	dirty := l.dirty
+	l.dirty = l.spare[:0]
+	n := min(len(l.closes), frameCloses)
+	frame := &tidemarkv1.ProduceRequest{Closes: l.closes[:n:n]}
+	l.closes = l.closes[n:]
+	room := l.room - n*closeCost
 	l.mu.Unlock()
-	frame := &tidemarkv1.ProduceRequest{Closes: closes}
-	room := frameBytes
 	for i, p := range dirty {
 		if room <= 0 {
 			l.putBack(dirty[i:])
@@ -239,9 +242,7 @@ func (l *link) receive(stream grpc.BidiStreamingClient[tidemarkv1.ProduceRequest
 		}
 		between.reset()
 		for _, o := range frame.GetOpened() {
-			if p := l.producer(o.GetSession()); p != nil {
-				p.opened(o)
-			}
+			l.opened(o)
 		}
 		var failures map[uint32][]*tidemarkv1.ProduceFailure
 		for _, f := range frame.GetFailures() {
@@ -256,9 +257,21 @@ func (l *link) receive(stream grpc.BidiStreamingClient[tidemarkv1.ProduceRequest
 		}
 		for _, a := range frame.GetAcknowledgements() {
 			if p := l.producer(a.GetSession()); p != nil {
-				p.acknowledged(a.GetSession(), a, failures[a.GetSession()])
+				p.acknowledged(a, failures[a.GetSession()])
 			}
 		}
+	}
+}
+
+// opened takes the server's answer to an open.
+func (l *link) opened(o *tidemarkv1.ProduceOpened) {
+	l.mu.Lock()
+	if l.room = frameBytes; o.GetMaxFrameBytes() > 0 {
+		l.room = int(min(frameBytes, o.GetMaxFrameBytes()-min(o.GetMaxFrameBytes(), wire.FrameSlack)))
+	}
+	l.mu.Unlock()
+	if p := l.producer(o.GetSession()); p != nil {
+		p.opened(o)
 	}
 }
 
@@ -284,11 +297,9 @@ func (l *link) refused(f *tidemarkv1.ProduceFailure) {
 	if passing(err) {
 		p.again(err)
 		p.mu.Unlock()
-		p.expire(time.Now(), err)
+		p.expire(err)
 		return
 	}
-	p.session = 0
 	p.mu.Unlock()
-	l.remove(p)
-	p.end(p.fail(err))
+	p.leave(p.fail(err))
 }

@@ -1,9 +1,11 @@
 package client
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/tidemark-engine/tidemark/sdk"
@@ -20,6 +22,9 @@ type Options struct {
 	Connections int
 	// TLS turns encryption on.
 	TLS *tls.Config
+	// Dialer makes the network connections, in place of TCP; the address is
+	// then whatever it understands. It may be called from any goroutine.
+	Dialer func(ctx context.Context, address string) (net.Conn, error)
 }
 
 const defaultRetryFor = 30 * time.Second

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/tidemark-engine/tidemark/sdk"
-	"github.com/tidemark-engine/tidemark/sdk/message"
 	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
 	"github.com/tidemark-engine/tidemark/sdk/reason"
+	"github.com/tidemark-engine/tidemark/sdk/wire"
 )
 
 // Receipt says where a message is.
@@ -35,19 +35,26 @@ type Producer struct {
 
 	mu sync.Mutex // guards all below
 
-	// session is the number on the present stream, 0 if there is none.
+	// session is the number on the present stream, 0 if there is none. It is
+	// open when the server has said so; only then batches go out.
 	session    uint32
 	openToSend bool
+	isOpen     bool
+	// draining keeps batches back until all that went out is answered; then a
+	// new session begins.
+	draining bool
 	// ready is closed when the server has opened the producer for the first
 	// time, or never will.
-	ready     chan struct{}
-	isReady   bool
-	maxEntry  int
-	last      uint64 // the highest sequence that was stored when it was opened
-	hasLast   bool
-	broken    error // why it is of no use any more
-	isClosed  bool
-	retrying  time.Time // since when nothing goes through; zero: it does
+	ready    chan struct{}
+	isReady  bool
+	maxEntry int
+	maxBatch int    // bytes
+	last     uint64 // the highest sequence that was stored when it was opened
+	hasLast  bool
+	broken   error // why it is of no use any more
+	isClosed bool
+	// retrying is since when nothing goes through; zero: it does.
+	retrying  time.Time
 	pause     pause
 	isWaiting bool // for the pause between two tries
 
@@ -55,6 +62,7 @@ type Producer struct {
 	accepted uint64 // the highest sequence that was taken
 	queue    []*batch
 	sent     []*batch
+	telling  int           // batches that have ended and whose senders do not know yet
 	pending  int           // what the messages in queue and sent count for
 	room     chan struct{} // closed when pending falls; nil if nobody waits
 	dirty    bool          // the link knows that there is something to send
@@ -64,34 +72,38 @@ type Producer struct {
 }
 
 // Producer opens a producer of a topic. It returns when the server has opened
-// it. [reason.ErrTopicNotFound], [sdk.ErrUnavailable] when the server cannot be
-// reached for as long as the options say.
+// it. [reason.ErrTopicNotFound], [reason.ErrInvalidName], [sdk.ErrUnavailable]
+// when the server cannot be reached for as long as the options say.
 func (c *Client) Producer(ctx context.Context, topic string, o ProducerOptions) (*Producer, error) {
 	o, err := o.complete(c.options)
+	if err == nil {
+		err = checkNames(topic, o.Name)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if c.life.Err() != nil {
-		return nil, errClosed
-	}
-	p := &Producer{topic: topic, name: o.Name, options: o, ready: make(chan struct{})}
+	p := &Producer{topic: topic, name: o.Name, options: o, ready: make(chan struct{}), retrying: time.Now()}
 	if p.name == "" && !o.Anonymous {
 		if p.name, err = randomName(); err != nil {
 			return nil, err
 		}
 	}
 	p.link = c.links[c.nextOne.Add(1)%uint64(len(c.links))]
-	p.retrying = time.Now()
-	p.link.add(p)
+	if !p.link.add(p) {
+		return nil, errClosed
+	}
 	select {
 	case <-p.ready:
 	case <-ctx.Done():
-		p.leave(fmt.Errorf("client: open producer of topic %q: %w", topic, ctx.Err()))
-		return nil, fmt.Errorf("client: open producer of topic %q: %w", topic, ctx.Err())
+		p.leave(p.fail(ctx.Err()))
+	case <-c.life.Done():
+		p.leave(errClosed)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p, p.broken
+	if err := p.failure(); err != nil {
+		p.leave(err)
+		return nil, err
+	}
+	return p, nil
 }
 
 // randomName is a name that no other producer has.
@@ -124,178 +136,11 @@ func (p *Producer) MaxEntryBytes() int {
 	return p.maxEntry
 }
 
-// Send publishes a message and returns when it is durable. If ctx ends first
-// the error is also [sdk.ErrUnknownOutcome]: the message may be stored. See
-// [Producer.SendAsync] for the rest.
-func (p *Producer) Send(ctx context.Context, m message.Message) (Receipt, error) {
-	w := p.link.client.waiter()
-	if err := p.enqueue(ctx, &m, call{waiter: w}); err != nil {
-		return Receipt{}, err
-	}
-	select {
-	case <-w.ended:
-		receipt, err := w.receipt, w.err
-		w.receipt, w.err = Receipt{}, nil
-		p.link.client.waiters.Put(w)
-		return receipt, err
-	case <-ctx.Done():
-		return Receipt{}, p.fail(fmt.Errorf("%w: %w", sdk.ErrUnknownOutcome, ctx.Err()))
-	}
-}
-
-// SendAsync publishes a message and does not wait until it is durable: done is
-// called then, once, in the order of messages; it must not block nor send. The
-// bytes are copied. While more is pending than the options allow, SendAsync
-// waits; if it returns an error, done is never called.
-//
-// A message with a Sequence gets that one, which must be above those before;
-// others follow each other. PublishTime and Producer are set by the server.
-// [sdk.ErrTooLarge], [reason.ErrProducerSequence], [reason.ErrTerminated],
-// [reason.ErrProducerReplaced], [sdk.ErrClosed], [sdk.ErrUnavailable].
-func (p *Producer) SendAsync(ctx context.Context, m message.Message, done func(Receipt, error)) error {
-	return p.enqueue(ctx, &m, call{done: done})
-}
-
-// enqueue puts a message in the queue, once there is room.
-func (p *Producer) enqueue(ctx context.Context, m *message.Message, c call) error {
-	c.sequence = m.Sequence
-	m.Producer, m.Sequence, m.PublishTime = "", 0, time.Time{}
-	size := m.Size()
-	if err := p.waitForRoom(ctx, size+messageCost); err != nil {
-		return p.fail(err)
-	}
-	err := p.put(m, size, c) // with the lock that waitForRoom left
-	p.mu.Unlock()
-	return p.fail(err)
-}
-
-// waitForRoom returns, holding the lock, once the message fits; on error
-// without the lock.
-func (p *Producer) waitForRoom(ctx context.Context, cost int) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		p.mu.Lock()
-		switch {
-		case p.broken != nil:
-			p.mu.Unlock()
-			return p.broken
-		case p.isClosed:
-			p.mu.Unlock()
-			return sdk.ErrClosed
-		case p.pending == 0 || p.pending+cost <= p.options.MaxPendingBytes:
-			return nil
-		}
-		if p.room == nil {
-			p.room = make(chan struct{})
-		}
-		room := p.room
-		p.mu.Unlock()
-		select {
-		case <-room:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// put adds a message to the last batch of the queue, or to a new one. Callers
-// hold the lock.
-func (p *Producer) put(m *message.Message, size int, c call) error {
-	if size > p.maxEntry {
-		return fmt.Errorf("%w: a message of %d bytes, the topic takes at most %d", sdk.ErrTooLarge, size, p.maxEntry)
-	}
-	if c.sequence == 0 {
-		c.sequence = p.next
-	}
-	if c.sequence <= p.accepted {
-		return fmt.Errorf("%w: %d after %d", reason.ErrProducerSequence, c.sequence, p.accepted)
-	}
-	p.accepted, p.next = c.sequence, c.sequence+1
-	b := p.lastBatch()
-	if b == nil || b.sequence(len(b.calls)) != c.sequence || len(b.calls) >= p.options.MaxBatchMessages || len(b.packed)+size > p.options.MaxBatchBytes {
-		b = &batch{first: c.sequence, packed: p.spare[:0]}
-		p.spare = nil
-		p.queue = append(p.queue, b)
-	}
-	b.packed = m.AppendPackedTo(b.packed)
-	b.calls = append(b.calls, c)
-	b.cost += size + messageCost
-	p.pending += size + messageCost
-	p.due(len(p.queue) > 1 || len(b.packed) >= p.options.MaxBatchBytes || len(b.calls) >= p.options.MaxBatchMessages)
-	return nil
-}
-
-// due sees to it that the queue is sent: now if it is full, else after the
-// linger. Callers hold the lock.
-func (p *Producer) due(full bool) {
-	if full || p.options.Linger == 0 {
-		p.touch()
-	} else if p.timer == nil && !p.dirty {
-		p.timer = time.AfterFunc(p.options.Linger, func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.timer = nil
-			p.touch()
-		})
-	}
-}
-
-// touch tells the link that there is something to send. Callers hold the lock.
-func (p *Producer) touch() {
-	if !p.dirty && p.session != 0 && !p.isWaiting {
-		p.dirty = true
-		p.link.touch(p)
-	}
-}
-
-// lastBatch is the batch that is being filled. Callers hold the lock.
-func (p *Producer) lastBatch() *batch {
-	if len(p.queue) == 0 || p.queue[len(p.queue)-1].sealed {
-		return nil
-	}
-	return p.queue[len(p.queue)-1]
-}
-
-// Flush returns when all that was sent before has ended, well or not. An error
-// says that ctx ended first.
-func (p *Producer) Flush(ctx context.Context) error {
+// failure returns why the producer is of no use; nil if it is.
+func (p *Producer) failure() error {
 	p.mu.Lock()
-	if len(p.queue)+len(p.sent) == 0 {
-		p.mu.Unlock()
-		return nil
-	}
-	f := flush{upTo: p.accepted, ended: make(chan struct{})}
-	p.flushes = append(p.flushes, f)
-	if p.timer != nil && p.timer.Stop() {
-		p.timer = nil
-	}
-	p.touch()
-	p.mu.Unlock()
-	select {
-	case <-f.ended:
-		return nil
-	case <-ctx.Done():
-		return p.fail(fmt.Errorf("flush: %w", ctx.Err()))
-	}
-}
-
-// flush is somebody who waits for the end of all messages up to a sequence.
-type flush struct {
-	upTo  uint64
-	ended chan struct{}
-}
-
-// Close waits until all that was sent has ended and closes the producer. When
-// ctx ends first, what is left fails.
-func (p *Producer) Close(ctx context.Context) error {
-	p.mu.Lock()
-	p.isClosed = true
-	p.wakeSenders()
-	p.mu.Unlock()
-	err := p.Flush(ctx)
-	p.leave(sdk.ErrClosed)
-	return err
+	defer p.mu.Unlock()
+	return p.broken
 }
 
 // fail says which producer an error is about.
@@ -310,18 +155,32 @@ func (p *Producer) fail(err error) error {
 func (p *Producer) opened(o *tidemarkv1.ProduceOpened) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if o.GetSession() != p.session {
+		return
+	}
+	if p.isReady && o.GetLastSequence() > max(p.accepted, p.last) {
+		p.replaced(fmt.Errorf("%w: meanwhile somebody else has stored up to sequence %d", reason.ErrProducerReplaced, o.GetLastSequence()))
+		return
+	}
+	p.isOpen = true
 	p.maxEntry = int(o.GetMaxEntryBytes())
+	p.maxBatch = p.options.MaxBatchBytes
+	if frame := o.GetMaxFrameBytes(); frame > wire.FrameSlack {
+		p.maxBatch = int(min(uint64(p.maxBatch), frame-wire.FrameSlack))
+	}
 	if len(p.sent)+len(p.queue) == 0 {
 		p.retrying = time.Time{} // else the first acknowledgement says so
 	}
-	if p.isReady {
-		return
+	if !p.isReady {
+		if o.LastSequence != nil {
+			p.last, p.hasLast = o.GetLastSequence(), true
+		}
+		p.next = p.last + 1
+		p.becomeReady()
 	}
-	if o.LastSequence != nil {
-		p.last, p.hasLast = o.GetLastSequence(), true
+	if len(p.queue) > 0 {
+		p.touch()
 	}
-	p.next = p.last + 1
-	p.becomeReady()
 }
 
 // becomeReady lets the opener go. Callers hold the lock.

@@ -73,19 +73,24 @@ func (r *Reader) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 	}
 }
 
-// Entries is Batches entry by entry.
-func (r *Reader) Entries(ctx context.Context) iter.Seq2[Entry, error] { return entries(r.Batches(ctx)) }
-
-// entries takes batches apart.
-func entries(batches iter.Seq2[Batch, error]) iter.Seq2[Entry, error] {
+// Entries is Batches entry by entry, without what has no entries. Leaving the
+// loop in the middle of a batch loses nothing: ranging again goes on behind the
+// last entry that was yielded.
+func (r *Reader) Entries(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		for b, err := range batches {
+		for b, err := range r.Batches(ctx) {
 			if err != nil {
 				yield(Entry{}, err)
 				return
 			}
-			for _, e := range b.Entries {
+			for i, e := range b.Entries {
+				if i == len(b.Entries)-1 {
+					r.next = b.Next
+				} else {
+					r.next = sdk.Position{Ledger: e.Position.Ledger, Entry: e.Position.Entry + 1}
+				}
 				if !yield(e, nil) {
+					r.read -= uint64(len(b.Entries) - 1 - i)
 					return
 				}
 			}
@@ -95,6 +100,9 @@ func entries(batches iter.Seq2[Batch, error]) iter.Seq2[Entry, error] {
 
 // stream reads over one stream. done says that nothing is left to do.
 func (r *Reader) stream(ctx context.Context, t *attempts, yield func(Batch, error) bool) (done bool, err error) {
+	if err := checkNames(r.topic, r.options.From.start.GetCursor()); err != nil {
+		return false, err
+	}
 	ctx, cancel := r.client.within(ctx)
 	defer cancel()
 	if r.options.MaxEntries > 0 && r.read >= r.options.MaxEntries {
@@ -104,15 +112,18 @@ func (r *Reader) stream(ctx context.Context, t *attempts, yield func(Batch, erro
 	if err != nil {
 		return false, wire.Error(err)
 	}
+	ended := false // the server said that there is no more
 	for {
 		frame, err := stream.Recv()
-		if err == io.EOF {
-			return true, nil
+		if err == io.EOF && !ended {
+			err = fmt.Errorf("%w: the stream ended in the middle", sdk.ErrUnavailable)
 		}
 		if err != nil {
-			return false, wire.Error(err)
+			return err == io.EOF, wire.Error(err)
 		}
-		t.succeeded()
+		if ended = finished(frame.GetEnd()); frame.GetEnd() == nil {
+			t.succeeded()
+		}
 		b, tells, err := r.take(frame)
 		if err != nil {
 			return false, err
@@ -121,6 +132,16 @@ func (r *Reader) stream(ctx context.Context, t *attempts, yield func(Batch, erro
 			return true, nil
 		}
 	}
+}
+
+// finished says whether that is the end of what was asked for, and not just of
+// the stream.
+func finished(end *tidemarkv1.End) bool {
+	switch end.GetCause() {
+	case tidemarkv1.EndCause_END_CAUSE_TAIL, tidemarkv1.EndCause_END_CAUSE_LIMIT, tidemarkv1.EndCause_END_CAUSE_TERMINATED:
+		return true
+	}
+	return false
 }
 
 // request asks for what was not read yet.
@@ -160,39 +181,4 @@ func (r *Reader) take(frame *tidemarkv1.ReadResponse) (b Batch, tells bool, err 
 	}
 	r.next, r.begun = b.Next, true
 	return b, true, nil
-}
-
-// within returns a context that also ends with the client.
-func (c *Client) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(c.life, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
-// attempts is how long something has been tried in vain.
-type attempts struct {
-	since time.Time // zero: it works
-	pause pause
-}
-
-func (t *attempts) succeeded() { t.since, t.pause = time.Time{}, pause{} }
-
-// again waits before the next attempt, or returns why there is none.
-func (t *attempts) again(ctx context.Context, c *Client, err error) error {
-	switch {
-	case c.life.Err() != nil:
-		return errClosed
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case !passing(err):
-		return err
-	}
-	if t.since.IsZero() {
-		t.since = time.Now()
-	}
-	if time.Since(t.since) >= c.options.RetryFor {
-		return fmt.Errorf("no success for %v: %w", time.Since(t.since).Round(time.Millisecond), err)
-	}
-	t.pause.wait(ctx)
-	return nil
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,9 +11,9 @@ import (
 	"github.com/tidemark-engine/tidemark/sdk/wire"
 )
 
-// fill adds to a frame what the producer has to send, at most room bytes or one
-// batch, and returns how many bytes that were and whether more is left. Only the
-// link's goroutine calls it.
+// fill adds to a frame what the producer has to send, as far as it has room, and
+// returns how many bytes that were and whether more is left. The first thing in
+// a frame goes whatever its size. Only the link's goroutine calls it.
 func (p *Producer) fill(frame *tidemarkv1.ProduceRequest, room int) (size int, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -20,32 +21,42 @@ func (p *Producer) fill(frame *tidemarkv1.ProduceRequest, room int) (size int, m
 	if p.session == 0 || p.isWaiting {
 		return 0, false
 	}
+	fits := func(cost int) bool {
+		if size+cost > room && len(frame.Opens)+len(frame.Batches) > 0 {
+			p.dirty = true
+			return false
+		}
+		size += cost
+		return true
+	}
 	if p.openToSend {
+		if !fits(len(p.topic) + len(p.name) + batchCost) {
+			return size, true
+		}
 		p.openToSend = false
 		frame.Opens = append(frame.Opens, &tidemarkv1.ProduceOpen{Session: p.session, Topic: p.topic, Producer: p.name})
 	}
-	for len(p.queue) > 0 && (size == 0 || size < room) {
+	if !p.isOpen || p.draining {
+		return size, false
+	}
+	for len(p.queue) > 0 && fits(p.queue[0].size()+batchCost) {
 		b := p.queue[0]
 		p.queue[0] = nil
 		if p.queue = p.queue[1:]; len(p.queue) == 0 {
 			p.queue = nil
 		}
-		b.sealed = true
+		b.sealed, b.wire.Session = true, p.session
 		p.sent = append(p.sent, b)
-		frame.Batches = append(frame.Batches, &tidemarkv1.ProduceBatch{
-			Session: p.session, FirstSequence: b.first, Count: uint32(len(b.calls)), Messages: b.packed,
-		})
-		size += len(b.packed)
+		frame.Batches = append(frame.Batches, &b.wire)
 	}
-	p.dirty = len(p.queue) > 0
 	return size, p.dirty
 }
 
 // acknowledged takes an acknowledgement and the failures that came with it.
 // Only the link's receiver calls it.
-func (p *Producer) acknowledged(session uint32, ack *tidemarkv1.ProduceAcknowledgement, failures []*tidemarkv1.ProduceFailure) {
+func (p *Producer) acknowledged(ack *tidemarkv1.ProduceAcknowledgement, failures []*tidemarkv1.ProduceFailure) {
 	p.mu.Lock()
-	if session != p.session {
+	if ack.GetSession() != p.session {
 		p.mu.Unlock()
 		return // of a session that was given up: its batches are sent again
 	}
@@ -65,20 +76,22 @@ func (p *Producer) acknowledged(session uint32, ack *tidemarkv1.ProduceAcknowled
 	if ended > 0 && failure == nil {
 		p.retrying = time.Time{}
 		p.pause.reset()
+		if last := batches[ended-1]; last.size() <= p.options.MaxBatchBytes {
+			p.spare = last.wire.Messages // they were copied when they were sent
+		}
 	}
-	p.release(batches)
-	if failure != nil && p.name != "" {
-		p.again(failure)
-	}
+	p.takeOff(batches)
+	p.answer(failure, from > 0)
 	p.mu.Unlock()
-	v := verdict{topic: p.topic, stored: ack.GetStored(), failures: failures}
+	v := verdict{stored: ack.GetStored(), failures: failures}
 	for _, b := range batches {
-		v.end(b)
+		v.skip(b.first())
+		b.end(v)
 	}
-	if failure != nil {
-		p.expire(time.Now(), failure)
+	p.told(len(batches))
+	if from > 0 {
+		p.expire(failure)
 	}
-	p.tellFlushes()
 }
 
 // worst returns the first failure that passes, with the sequence from which on
@@ -95,41 +108,40 @@ func (p *Producer) worst(failures []*tidemarkv1.ProduceFailure) (err error, from
 	return err, 0
 }
 
-// release takes batches off the books. Callers hold the lock.
-func (p *Producer) release(batches []*batch) {
+// answer does what follows from a failure. After one that is final a new session
+// begins, once all that went out is answered: the old one may wait for the
+// messages that failed, and the topic's limits may be others now. Callers hold
+// the lock.
+func (p *Producer) answer(failure error, again bool) {
+	switch {
+	case again:
+		p.again(failure)
+	case errors.Is(failure, reason.ErrProducerReplaced):
+		p.replaced(failure)
+	case failure != nil:
+		p.draining = true
+	}
+	if p.draining && len(p.sent) == 0 {
+		p.giveUpSession()
+		p.restart()
+	}
+}
+
+// takeOff takes batches off the books. Whoever calls it, with the lock, tells
+// their senders, and then calls told.
+func (p *Producer) takeOff(batches []*batch) {
 	for _, b := range batches {
 		p.pending -= b.cost
 	}
-	if n := len(batches); n > 0 && cap(batches[n-1].packed) <= p.options.MaxBatchBytes {
-		p.spare = batches[n-1].packed // was copied when it was sent
-	}
+	p.telling += len(batches)
 	p.wakeSenders()
 }
 
-// wakeSenders lets those who wait for room look again. Callers hold the lock.
-func (p *Producer) wakeSenders() {
-	if p.room != nil {
-		close(p.room)
-		p.room = nil
-	}
-}
-
 // again gives up the session and sends what is not answered in a new one, after
-// a pause if the error is one that passes. Callers hold the lock.
-func (p *Producer) again(err error) {
-	if reason.Of(err) == reason.ProducerReplaced {
-		p.session = 0
-		p.link.drop(p, p.fail(err))
-		return
-	}
-	p.link.closeSession(p.session)
-	p.session = 0
-	p.queue = append(p.sent, p.queue...)
-	p.sent = nil
-	if !passing(err) {
-		p.restart()
-		return
-	}
+// a pause. Callers hold the lock.
+func (p *Producer) again(failure error) {
+	p.giveUpSession()
+	p.requeue()
 	if p.retrying.IsZero() {
 		p.retrying = time.Now()
 	}
@@ -140,6 +152,27 @@ func (p *Producer) again(err error) {
 		p.isWaiting = false
 		p.restart()
 	})
+}
+
+// requeue has what went out sent again. Callers hold the lock.
+func (p *Producer) requeue() {
+	if len(p.sent) > 0 {
+		p.queue = append(p.sent, p.queue...)
+		p.sent = nil
+	}
+}
+
+// giveUpSession ends the session, if there is one. Callers hold the lock.
+func (p *Producer) giveUpSession() {
+	if p.session != 0 {
+		p.link.closeSession(p.session)
+	}
+	p.noSession()
+}
+
+// noSession notes that there is no session. Callers hold the lock.
+func (p *Producer) noSession() {
+	p.session, p.isOpen, p.openToSend, p.draining = 0, false, false, false
 }
 
 // restart begins a session on the present stream, if there is one. Callers hold
@@ -154,70 +187,74 @@ func (p *Producer) restart() {
 	}
 }
 
+// replaced ends the producer because another one has its name now. Callers hold
+// the lock.
+func (p *Producer) replaced(err error) {
+	p.giveUpSession()
+	p.broken = p.fail(err)
+	p.link.drop(p, p.broken)
+}
+
 // unlinked notes that the stream broke.
 func (p *Producer) unlinked(err error) {
 	p.mu.Lock()
-	p.session, p.dirty = 0, false
+	p.noSession()
+	p.dirty = false
 	if p.retrying.IsZero() {
 		p.retrying = time.Now()
 	}
 	var lost []*batch
 	if p.name == "" {
-		lost = p.sent
-		p.release(lost)
-	} else {
-		p.queue = append(p.sent, p.queue...)
+		lost, p.sent = p.sent, nil
+		p.takeOff(lost)
 	}
-	p.sent = nil
+	p.requeue()
 	p.mu.Unlock()
-	for _, b := range lost {
-		b.fail(p.fail(fmt.Errorf("%w: the connection broke: %w", sdk.ErrUnknownOutcome, err)))
-	}
-	p.expire(time.Now(), err)
+	p.tell(lost, p.fail(fmt.Errorf("%w: the connection broke: %w", sdk.ErrUnknownOutcome, err)))
+	p.expire(err)
 }
 
 // expire fails what is pending if nothing went through for too long.
-func (p *Producer) expire(now time.Time, err error) {
+func (p *Producer) expire(err error) {
 	p.mu.Lock()
-	if p.retrying.IsZero() || now.Sub(p.retrying) < p.options.RetryFor {
+	if p.retrying.IsZero() || time.Since(p.retrying) < p.options.RetryFor {
 		p.mu.Unlock()
 		return
 	}
-	waited := now.Sub(p.retrying).Round(time.Millisecond)
-	err = p.fail(fmt.Errorf("no success for %v: %w", waited, err))
+	err = p.fail(fmt.Errorf("no success for %v: %w", time.Since(p.retrying).Round(time.Millisecond), err))
 	if !p.isReady {
 		p.broken = err
 		p.becomeReady()
 	}
-	batches := append(p.sent, p.queue...)
-	p.sent, p.queue = nil, nil
-	p.release(batches)
+	p.requeue()
+	batches := p.queue
+	p.queue = nil
+	p.takeOff(batches)
 	if p.session == 0 {
-		p.retrying = now // what is sent from now on has its own time
+		p.retrying = time.Now() // what is sent from now on has its own time
 	}
 	p.mu.Unlock()
-	p.failAll(batches, err)
+	p.tell(batches, err)
 }
 
-// failAll fails batches that may have been sent.
-func (p *Producer) failAll(batches []*batch, err error) {
+// tell tells the senders of batches that they failed. The outcome of those that
+// went out is unknown.
+func (p *Producer) tell(batches []*batch, err error) {
 	for _, b := range batches {
-		if b.sealed {
-			b.fail(fmt.Errorf("%w: %w", sdk.ErrUnknownOutcome, err))
+		if b.sealed && !errors.Is(err, sdk.ErrUnknownOutcome) {
+			b.end(verdict{err: fmt.Errorf("%w: %w", sdk.ErrUnknownOutcome, err)})
 		} else {
-			b.fail(err)
+			b.end(verdict{err: err})
 		}
 	}
-	p.tellFlushes()
+	p.told(len(batches))
 }
 
-// leave ends the producer: what is pending fails with err.
+// leave ends the producer: what is pending and all that is sent later fails with
+// err, unless it had ended before.
 func (p *Producer) leave(err error) {
 	p.mu.Lock()
-	if p.session != 0 {
-		p.link.closeSession(p.session)
-		p.session = 0
-	}
+	p.giveUpSession()
 	p.mu.Unlock()
 	p.link.remove(p)
 	p.end(err)
@@ -229,34 +266,11 @@ func (p *Producer) end(err error) {
 	if p.broken == nil {
 		p.broken = err
 	}
-	batches := append(p.sent, p.queue...)
-	p.sent, p.queue = nil, nil
-	p.release(batches)
+	p.requeue()
+	batches := p.queue
+	p.queue = nil
+	p.takeOff(batches)
 	p.becomeReady()
 	p.mu.Unlock()
-	p.failAll(batches, err)
-}
-
-// tellFlushes lets those go whose messages have ended.
-func (p *Producer) tellFlushes() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.flushes) == 0 {
-		return
-	}
-	open := p.accepted + 1 // the lowest sequence that has not ended
-	if len(p.sent) > 0 {
-		open = p.sent[0].first
-	} else if len(p.queue) > 0 {
-		open = p.queue[0].first
-	}
-	kept := p.flushes[:0]
-	for _, f := range p.flushes {
-		if f.upTo < open {
-			close(f.ended)
-		} else {
-			kept = append(kept, f)
-		}
-	}
-	p.flushes = kept
+	p.tell(batches, err)
 }

@@ -98,7 +98,7 @@ func Error(err error) error {
 func foreign(st *status.Status) error {
 	switch st.Code() {
 	case codes.Unavailable:
-		return fmt.Errorf("%w: %s", sdk.ErrUnavailable, st.Message())
+		return reason.Error(reason.Unavailable, st.Message()) // without "store": it may be the connection
 	case codes.Canceled:
 		return fmt.Errorf("%w: %s", context.Canceled, st.Message())
 	case codes.DeadlineExceeded:
