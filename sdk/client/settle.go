@@ -63,7 +63,7 @@ func (p *Producer) acknowledged(ack *tidemarkv1.ProduceAcknowledgement, failures
 	upTo := ack.GetUpToSequence()
 	failure, from := p.worst(failures)
 	if from > 0 {
-		upTo = from - 1 // all behind is sent again, in order
+		upTo = min(upTo, from-1) // all behind is sent again, in order
 	}
 	ended := 0
 	for ended < len(p.sent) && p.sent[ended].last() <= upTo {
