@@ -29,7 +29,8 @@ type saver struct {
 	// again (then retry is its timer).
 	writing bool
 	retry   *time.Timer
-	waiting []func(error)
+	// waiting want to hear of the next write, taken of the one under way.
+	waiting, taken []func(error)
 	// closing is why a failed write is not tried again.
 	closing  error
 	failures int
@@ -52,7 +53,7 @@ func (c *Cursor) save(done func(error), here bool) {
 	switch {
 	case !begin:
 	case here:
-		c.write()
+		scheduling.RunHere((*writeTask)(c))
 	default:
 		c.writeSoon()
 	}
@@ -67,24 +68,13 @@ type writeTask Cursor
 func (t *writeTask) Run() { (*Cursor)(t).write() }
 
 // Failed is told that the metadata store panicked.
-func (t *writeTask) Failed(err error) {
-	c := (*Cursor)(t)
-	c.written(c.takeWaiting(), err)
-}
-
-func (c *Cursor) takeWaiting() []func(error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	waiting := c.saver.waiting
-	c.saver.waiting = nil
-	return waiting
-}
+func (t *writeTask) Failed(err error) { (*Cursor)(t).written(err) }
 
 // write writes the cursor down once.
 func (c *Cursor) write() {
 	c.mu.Lock()
 	s := &c.saver
-	waiting := s.waiting
+	s.taken = append(s.taken, s.waiting...)
 	s.waiting, s.retry = nil, nil
 	record := c.snapshot()
 	s.dirty = false
@@ -92,42 +82,41 @@ func (c *Cursor) write() {
 	c.mu.Unlock()
 
 	version, err := c.put(record, version)
-	c.mu.Lock()
 	if err == nil {
+		c.mu.Lock()
 		s.version, s.saved, s.at = version, record.mark, time.Now()
-		s.failures = 0
-	} else {
-		s.dirty = true
-	}
-	c.mu.Unlock()
-	if err == nil {
+		c.mu.Unlock()
 		c.m.trimSoon()
 	}
-	c.written(waiting, err)
+	c.written(err)
 }
 
 // written goes on after a write: with the next one if there is need, and with
 // the answers.
-func (c *Cursor) written(waiting []func(error), err error) {
+func (c *Cursor) written(err error) {
 	lost := errors.Is(err, sdk.ErrFenced) || errors.Is(err, ErrDeleting)
 	c.mu.Lock()
 	s := &c.saver
+	answer := s.taken
+	s.taken = nil
 	first := false
 	switch {
+	case err == nil && s.dirty:
+		s.failures = 0
+		defer c.writeSoon()
 	case err == nil:
-		s.writing = s.dirty || len(s.waiting) > 0
-		if s.writing {
-			defer c.writeSoon()
-		}
+		s.failures, s.writing = 0, false
+		answer = append(answer, s.waiting...) // nothing has changed since
+		s.waiting = nil
 	case lost || s.closing != nil:
-		s.writing = false
-		waiting = append(waiting, s.waiting...)
+		s.dirty, s.writing = true, false
+		answer = append(answer, s.waiting...)
 		s.waiting = nil
 	default:
+		s.dirty = true
 		first = s.failures == 0
 		s.failures++
-		delay := min(retryFirst<<min(s.failures, 16), retryMost)
-		s.retry = time.AfterFunc(delay, c.writeSoon)
+		s.retry = time.AfterFunc(min(retryFirst<<min(s.failures, 16), retryMost), c.writeSoon)
 	}
 	c.mu.Unlock()
 	if lost {
@@ -138,7 +127,7 @@ func (c *Cursor) written(waiting []func(error), err error) {
 	if err != nil {
 		err = fmt.Errorf("write cursor %q down: %w", c.name, err)
 	}
-	for _, done := range waiting {
+	for _, done := range answer {
 		done(err)
 	}
 }
@@ -217,5 +206,3 @@ func (c *Cursor) flush(ctx context.Context, closing error) error {
 		return fmt.Errorf("write cursor %q down: %w", c.name, ctx.Err())
 	}
 }
-
-var _ scheduling.Failer = (*writeTask)(nil)

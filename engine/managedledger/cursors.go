@@ -184,6 +184,10 @@ func (s *cursors) reopen(own *slot) *Cursor {
 	c.saver = saver{version: old.saver.version, saved: old.saver.saved, at: old.saver.at, dirty: old.saver.dirty, leftOut: old.saver.leftOut}
 	old.acks = ackset.New(c.acks.MarkDelete(), func(p sdk.Position) sdk.Position { return p.Next() })
 	own.cursor = c
+	if c.saver.dirty { // closing could not write it down
+		c.saver.writing = true
+		c.writeSoon()
+	}
 	return c
 }
 

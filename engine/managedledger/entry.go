@@ -28,8 +28,9 @@ type ReadResult struct {
 	Next sdk.Position
 	// Gone says that the place where this read should have begun was trimmed
 	// before it could be read, and that the read began at GoneUntil, the first
-	// position that is kept. It is said once. A reader that must not miss
-	// anything looks at it.
+	// position that is kept or will be. It is said once, if need be without
+	// entries, also by a read that waits. A reader that must not miss anything
+	// looks at it.
 	Gone      bool
 	GoneUntil sdk.Position
 }

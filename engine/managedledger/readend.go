@@ -5,9 +5,10 @@ import (
 	"github.com/tidemark-engine/tidemark/sdk/reason"
 )
 
-// dry is for a read that finds nothing (more) to read.
+// dry is for a read that finds nothing (more) to read. One that has to say what
+// is gone says so at once.
 func (op *readOp) dry() (more bool) {
-	if len(op.entries) > 0 || !op.options.Wait {
+	if len(op.entries) > 0 || !op.options.Wait || op.gone {
 		return op.end(nil)
 	}
 	if v := op.r.m.current(); v.state == StateTerminated && !v.readable(op.pos) {
@@ -110,6 +111,6 @@ func (op *readOp) spill() { op.r.m.elsewhere((*dispatch)(op)) }
 // it is never lost, one of its own, which ends with the task.
 func (m *ManagedLedger) elsewhere(task scheduling.Task) {
 	if m.settings.Executor.Go(task) != nil {
-		go task.Run()
+		go scheduling.RunHere(task)
 	}
 }

@@ -237,7 +237,9 @@ func (r *reader) next(v *view, p sdk.Position) (at sdk.Position, lost bool) {
 		}
 		p = r.acks.NextUnacked(p)
 	}
-	lost = v.trimmed != notTrimmed && !p.After(v.trimmed)
+	if lost = v.trimmed != notTrimmed && !p.After(v.trimmed); lost {
+		p = v.trimmed.Next()
+	}
 	for {
 		at, _ = v.start(p)
 		if r.acks == nil {
@@ -258,11 +260,10 @@ func (r *reader) moved() (after func()) {
 	if op == nil {
 		return func() {}
 	}
-	cancel, parked := op.cancel, r.parked
+	cancel := op.cancel
 	return func() {
 		call(cancel)
-		if parked {
-			r.rouse()
-		}
+		r.mu.Lock()
+		r.rouse()
 	}
 }

@@ -51,7 +51,6 @@ type readOp struct {
 
 	// Made once, so that a storage read needs no new ones.
 	onHandle readerFunc
-	onStart  func(scheduling.Task) error
 	onReply  func([][]byte, error)
 
 	// Guarded by r.mu.
@@ -66,7 +65,7 @@ type readOp struct {
 
 func newReadOp(r *reader) *readOp {
 	op := &readOp{r: r, signal: make(chan struct{}, 1)}
-	op.onHandle, op.onStart, op.onReply = op.handle, op.start, op.replied
+	op.onHandle, op.onReply = op.handle, op.replied
 	return op
 }
 

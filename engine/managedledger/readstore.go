@@ -83,9 +83,6 @@ func (op *readOp) prepare() (context.Context, readPlan) {
 	return ctx, plan
 }
 
-// start hands the start of a storage read to the submission strategy.
-func (op *readOp) start(task scheduling.Task) error { return op.starting().start(task) }
-
 // starting is what starts the storage read of op: with what op says now, because
 // the cache may start it when op has ended and its record is used again.
 func (op *readOp) starting() *storageStart {

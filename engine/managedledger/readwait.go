@@ -77,31 +77,26 @@ func (r *reader) unregister() {
 	}
 }
 
-// wake implements waiter: it has the parked read go on, on the reader's lane.
+// wake implements waiter: it has the parked read go on.
 func (r *reader) wake() {
 	r.mu.Lock()
 	r.registered = false
-	parked := r.parked
-	r.mu.Unlock()
-	if parked {
-		r.rouse()
-	}
+	r.rouse()
 }
 
-// rouse has the parked read go on elsewhere.
+// rouse has the parked read go on elsewhere: where somebody waits for it, or on
+// the reader's lane. It is called with mu and releases it.
 func (r *reader) rouse() {
-	r.mu.Lock()
-	op, lane := r.op, r.lane
-	if !r.parked || op == nil {
+	if !r.parked {
 		r.mu.Unlock()
 		return
 	}
-	if op.done == nil {
-		r.mu.Unlock()
+	op, lane, waited := r.op, r.lane, r.op.done == nil
+	r.mu.Unlock()
+	if waited {
 		op.tell()
 		return
 	}
-	r.mu.Unlock()
 	if err := lane.Post(scheduling.KindWake, (*wakeUp)(r)); err != nil && !errors.Is(err, scheduling.ErrClosed) {
 		r.m.elsewhere((*wakeUp)(r))
 	}
