@@ -264,7 +264,6 @@ func TestCursorWindow(t *testing.T) {
 			seen = append(seen, s.permits)
 			s.send(sentEntries(0, 6), sentEntries(6, 10))
 			<-more
-			s.until(func() bool { return s.permits.entries == 16 })
 			s.until(func() bool { return s.permits.entries == 20 })
 			seen = append(seen, s.permits)
 			return s.linger()
@@ -279,6 +278,7 @@ func TestCursorWindow(t *testing.T) {
 			}
 			break
 		}
+		synctest.Wait()
 		close(more)
 		want(t, u, "ghij")
 		synctest.Wait()
