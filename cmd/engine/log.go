@@ -16,7 +16,17 @@ func newLog(c config.Log, out io.Writer) (*slog.Logger, *slog.LevelVar) {
 	if c.Format == "json" {
 		return slog.New(slog.NewJSONHandler(out, options)), level
 	}
+	options.ReplaceAttr = plainError
 	return slog.New(slog.NewTextHandler(out, options)), level
+}
+
+// plainError makes of an error its message. The text handler would print it
+// with %+v, which for those of some libraries is a stack trace.
+func plainError(_ []string, a slog.Attr) slog.Attr {
+	if err, ok := a.Value.Any().(error); ok {
+		a.Value = slog.StringValue(err.Error())
+	}
+	return a
 }
 
 // setLevel puts a name from the configuration, which is valid, into force.
