@@ -97,16 +97,15 @@ func dialOptions(o Options) []grpc.DialOption {
 	}
 }
 
-// hello asks the server how it is, again and again if ctx has a deadline.
+// hello waits for an answer of the server, again and again if ctx has a
+// deadline. What it answers does not matter: one that is not ready because its
+// disk is full can still be read from, and helped.
 func (c *Client) hello(ctx context.Context) error {
 	_, patient := ctx.Deadline()
 	var between pause
 	var last error
 	for {
-		answer, err := healthpb.NewHealthClient(c.conns[0]).Check(ctx, &healthpb.HealthCheckRequest{})
-		if err == nil && answer.GetStatus() != healthpb.HealthCheckResponse_SERVING {
-			err = fmt.Errorf("%w: it says %s", sdk.ErrUnavailable, answer.GetStatus())
-		}
+		_, err := healthpb.NewHealthClient(c.conns[0]).Check(ctx, &healthpb.HealthCheckRequest{})
 		if err == nil {
 			return nil
 		}
