@@ -14,7 +14,8 @@ import (
 const overridePrefix = "config/"
 
 // With returns c with the overrides applied: text by key, see [SettingKeys].
-// All problems are reported at once, an unknown key with the nearest valid one.
+// All problems are reported at once, an unknown key with what it may have been
+// meant for.
 // The result is valid but for the names of choices. [ErrInvalidSetting].
 func (c TopicConfig) With(overrides map[string]string) (TopicConfig, error) {
 	settings := map[string]setting{}
@@ -25,7 +26,7 @@ func (c TopicConfig) With(overrides map[string]string) (TopicConfig, error) {
 	for _, key := range slices.Sorted(maps.Keys(overrides)) {
 		s, known := settings[key]
 		if !known {
-			problems = append(problems, fmt.Errorf("%w: %q is unknown, the nearest is %q", ErrInvalidSetting, key, spelling.Nearest(key, SettingKeys())))
+			problems = append(problems, unknownSetting(key))
 		} else if err := s.parse(&c, overrides[key]); err != nil {
 			problems = append(problems, fmt.Errorf("%w: %s: %w", ErrInvalidSetting, key, err))
 		}
@@ -34,6 +35,14 @@ func (c TopicConfig) With(overrides map[string]string) (TopicConfig, error) {
 		return c, errors.Join(problems...)
 	}
 	return c, c.Validate()
+}
+
+func unknownSetting(key string) error {
+	keys := SettingKeys()
+	if nearest := spelling.Nearest(key, keys); nearest != "" {
+		return fmt.Errorf("%w: %q is unknown, the nearest is %q", ErrInvalidSetting, key, nearest)
+	}
+	return fmt.Errorf("%w: %.100q is unknown; there are %s", ErrInvalidSetting, key, strings.Join(keys, ", "))
 }
 
 // Choice is one setting in force, and who said so.

@@ -64,8 +64,9 @@ func TestOverridesAreStrict(t *testing.T) {
 		{"skip-lost-ledgers", "yes", "true nor false"},
 		{"read-polcy", "x", `"read-policy"`},
 		{"submision", "x", `"submission"`},
-		{"", "x", "nearest"},
-		{strings.Repeat("x", 300), "x", "nearest"},
+		{"foo", "x", "there are max-entries-per-ledger, "},
+		{"", "x", "there are"},
+		{strings.Repeat("x", 300), "x", "there are"},
 	} {
 		_, err := DefaultTopicConfig().With(map[string]string{c.key: c.value})
 		if !errors.Is(err, ErrInvalidSetting) || !strings.Contains(err.Error(), c.says) {

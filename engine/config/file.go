@@ -119,5 +119,8 @@ func (w *fileWalk) problem(path, message string) {
 
 // unknown is the message for a key that does not exist.
 func (o *outline) unknown(path string) string {
-	return fmt.Sprintf("no such key; the nearest is %s", spelling.Nearest(path, o.names()))
+	if nearest := spelling.Nearest(path, o.names()); nearest != "" {
+		return "no such key; the nearest is " + nearest
+	}
+	return "no such key; engine config example lists all"
 }

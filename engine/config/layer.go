@@ -40,7 +40,7 @@ func (o *outline) environmentLayer(environ []string) (*layer, Problems) {
 		}
 		k, known := byName[name]
 		if !known {
-			problems = append(problems, Problem{Origin: Origin{Source: name}, Message: "no such variable; the nearest is " + spelling.Nearest(name, names)})
+			problems = append(problems, Problem{Origin: Origin{Source: name}, Message: unknownVariable(name, names)})
 			continue
 		}
 		value, err := k.parse(text)
@@ -52,6 +52,13 @@ func (o *outline) environmentLayer(environ []string) (*layer, Problems) {
 	}
 	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Origin.Source, b.Origin.Source) })
 	return l, problems
+}
+
+func unknownVariable(name string, names []string) string {
+	if nearest := spelling.Nearest(name, names); nearest != "" {
+		return "no such variable; the nearest is " + nearest
+	}
+	return "no such variable; there is one for each key, as TIDEMARK_LOG_LEVEL for log.level"
 }
 
 // foreign tells the variables that begin like ours and are not configuration:

@@ -65,6 +65,7 @@ func TestStrictFiles(t *testing.T) {
 		{"a.json", `{"cache": {"ttl": 30}`, []string{"cannot be read"}},
 		{"a.toml", "[log]\nlevel = \"loud\"\n", []string{"a.toml:2: log.level"}},
 		{"a.toml", "[log]\nlevel = 1979-05-27\n", []string{"is not a text"}},
+		{"a.yaml", "colour: red\n", []string{"a.yaml:1: colour: no such key; engine config example lists all"}},
 		{"a.toml", "[log]\nlevl = 'info'\n", []string{"a.toml:2: log.levl: no such key; the nearest is log.level"}},
 		{"a.ini", "", []string{"must end in .yaml, .toml or .json"}},
 		// All at once.
@@ -101,7 +102,7 @@ func TestStrictEnvironmentAndFlags(t *testing.T) {
 		Environ: []string{
 			"PATH=/bin", "TIDEMARK_SERVER=localhost:7420", "TIDEMARK_CONFIG=x", "TIDEMARK_PORT=tcp://10.0.0.1:7420",
 			"TIDEMARK_PORT_7420_TCP_ADDR=10.0.0.1", "TIDEMARK_SERVICE_HOST=10.0.0.1", // as Kubernetes sets them
-			"TIDEMARK_LOG_LEVL=info", "TIDEMARK_CACHE_TTL=30", "TIDEMARK_STORE_ACKNOWLEDGE_BEFORE_SYNC=1",
+			"TIDEMARK_LOG_LEVL=info", "TIDEMARK_COLOUR=red", "TIDEMARK_CACHE_TTL=30", "TIDEMARK_STORE_ACKNOWLEDGE_BEFORE_SYNC=1",
 		},
 		Flags: []Flag{
 			{"--grpc", "server.grpc-address", "here"}, {"--set", "log.levl", "info"}, {"--set", "log", "info"},
@@ -110,6 +111,7 @@ func TestStrictEnvironmentAndFlags(t *testing.T) {
 	})
 	wantProblems(t, err,
 		`TIDEMARK_CACHE_TTL: cache.ttl: "30" has no unit`,
+		"TIDEMARK_COLOUR: no such variable; there is one for each key",
 		"TIDEMARK_LOG_LEVL: no such variable; the nearest is TIDEMARK_LOG_LEVEL",
 		`TIDEMARK_STORE_ACKNOWLEDGE_BEFORE_SYNC: store.acknowledge-before-sync: "1" is neither true nor false`,
 		`--grpc: server.grpc-address: "here" is not HOST:PORT`,

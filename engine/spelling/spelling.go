@@ -1,20 +1,29 @@
 // Package spelling finds what somebody meant who mistyped a name.
 package spelling
 
+import "strings"
+
 // longest bounds the words that are compared, so that a hostile one costs
 // nothing.
 const longest = 256
 
 // Nearest returns the candidate that needs the fewest edits to become word,
-// the first one of several; "" if there are no candidates.
+// the first one of several; "" if none is so near that it may have been meant.
 func Nearest(word string, candidates []string) string {
 	best, least := "", -1
 	for _, candidate := range candidates {
-		if n := edits(word, candidate); least < 0 || n < least {
+		n := edits(word, candidate)
+		if near(word, candidate, n) && (least < 0 || n < least) {
 			best, least = candidate, n
 		}
 	}
 	return best
+}
+
+// near says whether word may have been meant for a candidate that is so many
+// edits away: one in three bytes is wrong, or it is a part of it.
+func near(word, candidate string, edits int) bool {
+	return edits <= max(1, len(word)/3) || len(word) > 2 && strings.Contains(candidate, word)
 }
 
 // edits is the number of bytes to insert, remove or replace to make b of a.

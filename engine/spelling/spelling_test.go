@@ -14,8 +14,12 @@ func TestNearest(t *testing.T) {
 		"sever.http-adress":       "server.http-address",
 		"loglevel":                "log.level",
 		"log.lvl":                 "log.level",
-		"":                        "log.level",
-		strings.Repeat("x", 5000): "server.grpc-address",
+		"level":                   "log.level",
+		"http":                    "server.http-address",
+		"":                        "",
+		"foo":                     "",
+		"nothing-like-it":         "",
+		strings.Repeat("x", 5000): "",
 	} {
 		if got := spelling.Nearest(word, keys); got != want {
 			t.Errorf("%.40q: %q, want %q", word, got, want)
