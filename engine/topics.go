@@ -35,7 +35,7 @@ func (e *Engine) CreateTopic(ctx context.Context, name string, o TopicOptions) (
 		return nil, err
 	}
 	if have := t.Overrides(); !maps.Equal(have, overrides) {
-		return nil, fmt.Errorf("topic %q: %w: it has %v, asked for was %v; change them with SetOverrides", name, ErrTopicExists, have, overrides)
+		return nil, fmt.Errorf("topic %q: %w: it has %v, asked for was %v; change those of the topic that is there", name, ErrTopicExists, have, overrides)
 	}
 	return t, nil
 }
@@ -84,7 +84,12 @@ func (e *Engine) fill(slot *topicSlot, create *TopicOptions) {
 		if e.life.Err() != nil {
 			err = fmt.Errorf("%w: %w", sdk.ErrClosed, err)
 		}
-		err = fmt.Errorf("topic %q: open: %w", slot.name, err)
+		if errors.Is(err, managedledger.ErrNotFound) {
+			err = ErrTopicNotFound // the caller knows of topics, not of what is behind them
+		} else {
+			err = fmt.Errorf("open: %w", err)
+		}
+		err = fmt.Errorf("topic %q: %w", slot.name, err)
 	}
 	e.topics.settle(slot, t, err)
 	if t != nil && e.config.Load() != before { // Configure did not meet it
