@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -48,7 +49,12 @@ func newWeb(s *Server) (*web, error) {
 		return nil, err
 	}
 	w.produce, w.read = tidemarkv1.NewProduceServiceClient(w.conn), tidemarkv1.NewReadServiceClient(w.conn)
-	w.gateway = runtime.NewServeMux(runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptSlash))
+	w.gateway = runtime.NewServeMux(
+		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptSlash),
+		// As the gateway's own, but a field that does not exist is an error.
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.HTTPBodyMarshaler{
+			Marshaler: &runtime.JSONPb{MarshalOptions: protojson.MarshalOptions{EmitUnpopulated: true}},
+		}))
 	ctx := context.Background() // the gateway uses it for nothing when it is given a client
 	if err := errors.Join(
 		gateway.RegisterTopicServiceHandlerClient(ctx, w.gateway, tidemarkv1.NewTopicServiceClient(w.conn)),

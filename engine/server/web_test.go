@@ -46,6 +46,7 @@ func TestHTTPAdministration(t *testing.T) {
 		{"GET", "/v1/topics", ``, 200, `"a/b:c"`},
 		{"GET", "/v1/topics?pageSize=-1", ``, 400, `"INVALID_ARGUMENT"`},
 		{"GET", "/v1/topics/a%2Fb%3Ac", ``, 200, `"name":"a/b:c"`},
+		{"PUT", "/v1/topics/demo", `{"settings":{"retention-time":"7d"}}`, 400, `unknown field`},
 		{"GET", "/v1/topics/none", ``, 404, `"TOPIC_NOT_FOUND"`},
 		{"PATCH", "/v1/topics/demo", `{"overrides":{"submission":"ordered-executor"}}`, 200, `"submission":{"value":"ordered-executor", "from":"topic"}`},
 		{"PATCH", "/v1/topics/demo", `{"overrides":{"submision":"direct"}}`, 400, `submission`},
