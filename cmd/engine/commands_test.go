@@ -215,7 +215,7 @@ func TestFollowEndsWithSignal(t *testing.T) {
 func TestTopicCommands(t *testing.T) {
 	b := newBench(t, nil)
 	b.must("", "topic", "create", "demo", "retention-time=7d", "read-policy=extend-on-executor")
-	b.run("", "topic", "create", "demo").want(t, exitFailure, "exists")
+	b.run("", "topic", "create", "demo").want(t, exitFailure, "exists", "engine topic set")
 	b.must("", "topic", "create", "a/b")
 	same(t, "list", b.must("", "topic", "list"), "a/b\ndemo\n")
 	if set := b.must("", "topic", "set", "demo", "read-policy=complete-at-lac", "submission=ordered-executor", "retention-time="); !strings.Contains(set, "ordered-executor  topic") {
@@ -242,7 +242,7 @@ func TestTopicCommands(t *testing.T) {
 	b.run("x\n", "produce", "demo").want(t, exitFailure, "terminated")
 	same(t, "follow ends", b.must("", "read", "demo", "--follow"), "")
 	b.must("", "topic", "delete", "demo")
-	b.run("", "topic", "describe", "demo").want(t, exitNotFound, "demo")
+	b.run("", "topic", "describe", "demo").want(t, exitNotFound, "demo", "engine topic create")
 }
 
 func TestBadInput(t *testing.T) {

@@ -70,6 +70,8 @@ func newConfigShow(sh *shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [FILE...]",
 		Short: "Show every key, its value and who set it",
+		Long: `Shows what serve would be configured with by the same files, environment and
+flags. It does not ask a daemon: one that runs may have been given others.`,
 		RunE: func(c *cobra.Command, files []string) error {
 			from.files = append(from.files, files...)
 			given, err := from.given(c, sh)

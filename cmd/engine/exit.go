@@ -29,6 +29,20 @@ type startError struct{ error }
 
 func (e startError) Unwrap() error { return e.error }
 
+// hint is a line with the commands that help after an error, "" if there are
+// none.
+func hint(err error) string {
+	switch {
+	case errors.Is(err, reason.ErrTopicNotFound):
+		return "engine topic list shows all topics, engine topic create TOPIC makes one\n"
+	case errors.Is(err, reason.ErrTopicExists):
+		return "engine topic set TOPIC KEY=VALUE changes settings of a topic\n"
+	case errors.Is(err, reason.ErrCursorNotFound):
+		return "engine cursor list TOPIC shows all cursors\n"
+	}
+	return ""
+}
+
 // exitCode sorts an error into the documented codes.
 func exitCode(err error) int {
 	is := func(sentinels ...error) bool {

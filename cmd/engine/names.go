@@ -13,7 +13,7 @@ import (
 func named(n int, count cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, arguments []string) error {
 		if err := count(c, arguments); err != nil {
-			return err
+			return fmt.Errorf("%w: %s", err, c.UseLine())
 		}
 		return checkNames(arguments[:min(n, len(arguments))]...)
 	}

@@ -44,12 +44,12 @@ func run(ctx context.Context, arguments []string, s streams) int {
 	sh := &shell{streams: s}
 	root := newRoot(sh)
 	root.SetArgs(arguments)
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	if err != nil && !sh.running {
-		err = fmt.Errorf("%w\nsee engine --help", usageError{err})
+		err = fmt.Errorf("%w\nsee %s --help", usageError{err}, command.CommandPath())
 	}
 	if err != nil {
-		fmt.Fprintf(s.err, "engine: %v\n", err)
+		fmt.Fprintf(s.err, "engine: %v\n%s", err, hint(err))
 	}
 	return exitCode(err)
 }

@@ -118,7 +118,7 @@ func (v topicView) table(t *table) {
 	t.row("last confirmed", v.LastConfirmed)
 	t.row("entries", humanize.Comma(v.Entries))
 	t.row("bytes", humanize.IBytes(uint64(max(v.Bytes, 0))))
-	t.row("added", fmt.Sprintf("%s (%d pending, %d failed, %d duplicates)", humanize.Comma(v.Totals.AddedEntries), v.Totals.PendingEntries, v.Totals.FailedAdds, v.Totals.Duplicates))
+	t.row("added since open", fmt.Sprintf("%s (%d pending, %d failed, %d duplicates)", humanize.Comma(v.Totals.AddedEntries), v.Totals.PendingEntries, v.Totals.FailedAdds, v.Totals.Duplicates))
 	t.row("waiting readers", v.Totals.WaitingReaders)
 	t.row()
 	t.head("ledger", "entries", "bytes", "closed")
