@@ -1,6 +1,6 @@
 // Package client talks to a Tidemark daemon.
 //
-//	c, err := client.Dial(ctx, "localhost:7070", client.Options{})
+//	c, err := client.Dial(ctx, "localhost:7420", client.Options{})
 //	p, err := c.Producer(ctx, "orders", client.ProducerOptions{})
 //	receipt, err := p.Send(ctx, message.Message{Payload: []byte("first")})
 //	for batch, err := range c.Reader("orders", client.ReadOptions{Follow: true}).Batches(ctx) { ... }
