@@ -16,6 +16,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	store := memory.Open()
+	defer store.Close(ctx) // after the engine
 	e, err := engine.Open(ctx, engine.Settings{Ledgers: store, Metadata: store.Metadata(), Plugin: store}, engine.DefaultConfig())
 	if err != nil {
 		log.Fatal(err)
