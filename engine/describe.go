@@ -51,6 +51,9 @@ type CursorDescription struct {
 	ReadPosition sdk.Position `json:"readPosition"`
 	// Backlog is how many entries are not acknowledged.
 	Backlog int64 `json:"backlog"`
+	// RangesLeftOut is how many ranges of singly acknowledged entries are beyond
+	// max-ack-ranges: they are not stored, and would come again after a restart.
+	RangesLeftOut int `json:"rangesLeftOut"`
 }
 
 // TopicTotals are counts since the topic was opened, and what is pending now.
@@ -110,9 +113,11 @@ func (t *Topic) Describe(context.Context) (Description, error) {
 
 // DescribeCursor returns all about a cursor.
 func DescribeCursor(c *managedledger.Cursor) CursorDescription {
+	s := c.Stats()
 	return CursorDescription{
-		Name: c.Name(), Durable: c.Durable(),
-		MarkDelete: c.MarkDelete(), ReadPosition: c.ReadPosition(), Backlog: c.Backlog(),
+		Name: s.Name, Durable: s.Durable,
+		MarkDelete: s.MarkDelete, ReadPosition: s.ReadPosition, Backlog: s.Backlog,
+		RangesLeftOut: s.RangesLeftOut,
 	}
 }
 

@@ -52,6 +52,12 @@ func cursorTable(t *table, cursors []cursorView) {
 	for _, c := range cursors {
 		t.row(c.Name, c.MarkDelete, c.ReadPosition, humanize.Comma(c.Backlog), c.Connected)
 	}
+	for _, c := range cursors {
+		if c.RangesLeftOut > 0 {
+			t.row()
+			t.row(fmt.Sprintf("%s: %s acknowledged ranges beyond max-ack-ranges are not stored and come again after a restart", c.Name, humanize.Comma(c.RangesLeftOut)))
+		}
+	}
 }
 
 // parseStart reads where to begin; what it cannot read is a usage error.

@@ -44,6 +44,8 @@ type cursorView struct {
 	ReadPosition string `json:"read_position"`
 	Backlog      int64  `json:"backlog"`
 	Connected    bool   `json:"connected"`
+	// RangesLeftOut are acknowledged ranges that are not stored.
+	RangesLeftOut int64 `json:"ranges_left_out"`
 }
 
 type producerView struct {
@@ -121,7 +123,7 @@ func viewCursor(c *tidemarkv1.Cursor) cursorView {
 	return cursorView{
 		Name: c.GetName(), Durable: c.GetDurable(),
 		MarkDelete: positionText(c.GetMarkDelete()), ReadPosition: positionText(c.GetReadPosition()),
-		Backlog: c.GetBacklog(), Connected: c.GetConnected(),
+		Backlog: c.GetBacklog(), Connected: c.GetConnected(), RangesLeftOut: c.GetRangesLeftOut(),
 	}
 }
 

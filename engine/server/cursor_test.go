@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidemark-engine/tidemark/sdk"
 	"github.com/tidemark-engine/tidemark/sdk/client"
+	"github.com/tidemark-engine/tidemark/sdk/message"
 	"github.com/tidemark-engine/tidemark/sdk/reason"
 )
 
@@ -263,5 +264,31 @@ func TestCursorAdministration(t *testing.T) {
 	all, err := c.Cursors(h.ctx(), "demo")
 	if err != nil || len(all) != 1 || all[0].GetName() != "a" {
 		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// Ranges that a cursor cannot store are said, not kept quiet.
+func TestDescribedCursorTellsWhatItCannotStore(t *testing.T) {
+	h := open(t)
+	c := h.dial()
+	if err := c.CreateTopic(h.ctx(), "demo", map[string]string{"max-ack-ranges": "1"}); err != nil {
+		t.Fatal(err)
+	}
+	last, err := c.Append(h.ctx(), "demo", make([]message.Message, 6)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateCursor(h.ctx(), "demo", "billing", client.Earliest()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{0, 1, 2} {
+		p := sdk.Position{Ledger: last.Ledger, Entry: sdk.EntryID(1 + 2*i)}
+		if err := c.AcknowledgeEntries(h.ctx(), "demo", "billing", p); err != nil {
+			t.Fatal(err)
+		}
+		d, err := c.DescribeCursor(h.ctx(), "demo", "billing")
+		if err != nil || d.GetRangesLeftOut() != want {
+			t.Errorf("after %s: %v, %v; want %d ranges left out", p, d, err, want)
+		}
 	}
 }

@@ -69,6 +69,6 @@ func (s *Server) cursor(topic string, c engine.CursorDescription) *tidemarkv1.Cu
 	return &tidemarkv1.Cursor{
 		Name: c.Name, Durable: c.Durable, Backlog: c.Backlog,
 		MarkDelete: position(c.MarkDelete), ReadPosition: position(c.ReadPosition),
-		Connected: s.holders.connected(topic, c.Name),
+		Connected: s.holders.connected(topic, c.Name), RangesLeftOut: int64(c.RangesLeftOut),
 	}
 }

@@ -36,7 +36,10 @@ type Cursor struct {
 	// How many entries are not acknowledged.
 	Backlog int64 `protobuf:"varint,5,opt,name=backlog,proto3" json:"backlog,omitempty"`
 	// Whether a stream reads through it now.
-	Connected     bool `protobuf:"varint,6,opt,name=connected,proto3" json:"connected,omitempty"`
+	Connected bool `protobuf:"varint,6,opt,name=connected,proto3" json:"connected,omitempty"`
+	// How many ranges of singly acknowledged entries are beyond max-ack-ranges:
+	// they are not stored, and would come again after a restart.
+	RangesLeftOut int64 `protobuf:"varint,7,opt,name=ranges_left_out,json=rangesLeftOut,proto3" json:"ranges_left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -111,6 +114,13 @@ func (x *Cursor) GetConnected() bool {
 		return x.Connected
 	}
 	return false
+}
+
+func (x *Cursor) GetRangesLeftOut() int64 {
+	if x != nil {
+		return x.RangesLeftOut
+	}
+	return 0
 }
 
 // CreateCursorRequest says what to create.
@@ -1080,7 +1090,7 @@ var File_tidemark_v1_cursor_proto protoreflect.FileDescriptor
 
 const file_tidemark_v1_cursor_proto_rawDesc = "" +
 	"\n" +
-	"\x18tidemark/v1/cursor.proto\x12\vtidemark.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1atidemark/v1/position.proto\"\xe2\x01\n" +
+	"\x18tidemark/v1/cursor.proto\x12\vtidemark.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1atidemark/v1/position.proto\"\x8a\x02\n" +
 	"\x06Cursor\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\adurable\x18\x02 \x01(\bR\adurable\x126\n" +
@@ -1088,7 +1098,8 @@ const file_tidemark_v1_cursor_proto_rawDesc = "" +
 	"markDelete\x12:\n" +
 	"\rread_position\x18\x04 \x01(\v2\x15.tidemark.v1.PositionR\freadPosition\x12\x18\n" +
 	"\abacklog\x18\x05 \x01(\x03R\abacklog\x12\x1c\n" +
-	"\tconnected\x18\x06 \x01(\bR\tconnected\"m\n" +
+	"\tconnected\x18\x06 \x01(\bR\tconnected\x12&\n" +
+	"\x0franges_left_out\x18\a \x01(\x03R\rrangesLeftOut\"m\n" +
 	"\x13CreateCursorRequest\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12(\n" +
