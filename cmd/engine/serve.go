@@ -60,7 +60,7 @@ func (sh *shell) serve(ctx context.Context, from config.Sources, guide bool) err
 			return err
 		}
 	}
-	d.log.Info("ready", "grpc", d.door.addresses.GRPC, "http", d.door.addresses.HTTP, "store", d.config.Store.Kind, "data", d.config.DataDir)
+	d.log.Info("ready", "grpc", d.door.addresses.GRPC, "http", d.door.addresses.HTTP, "store", d.config.Store.Kind, "data", keptIn(d.config))
 	if guide {
 		fmt.Fprintf(sh.out, guideText, d.door.addresses.GRPC)
 	}
@@ -93,3 +93,11 @@ Tidemark is ready at %[1]s. In another terminal:
   engine read demo --cursor billing --follow
 
 `
+
+// keptIn says where the entries are, for people.
+func keptIn(c config.Config) string {
+	if c.Store.Kind == "memory" {
+		return "gone with the daemon"
+	}
+	return c.DataDir
+}

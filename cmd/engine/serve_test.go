@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/tidemark-engine/tidemark/engine/config"
 )
 
 // TestServe runs the command itself: a stale ready file goes, a new one comes
@@ -57,4 +59,11 @@ func TestServe(t *testing.T) {
 	if _, err := os.Stat(ready); !os.IsNotExist(err) {
 		t.Errorf("the ready file is left: %v", err)
 	}
+}
+
+func TestKeptIn(t *testing.T) {
+	c := config.Default()
+	same(t, "pebble", keptIn(c), c.DataDir)
+	c.Store.Kind = "memory"
+	same(t, "memory", keptIn(c), "gone with the daemon")
 }
