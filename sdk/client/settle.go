@@ -61,7 +61,7 @@ func (p *Producer) acknowledged(ack *tidemarkv1.ProduceAcknowledgement, failures
 		return // of a session that was given up: its batches are sent again
 	}
 	upTo := ack.GetUpToSequence()
-	failure, from := p.worst(failures)
+	from, failure := p.worst(failures)
 	if from > 0 {
 		upTo = min(upTo, from-1) // all behind is sent again, in order
 	}
@@ -94,18 +94,18 @@ func (p *Producer) acknowledged(ack *tidemarkv1.ProduceAcknowledgement, failures
 	}
 }
 
-// worst returns the first failure that passes, with the sequence from which on
-// messages have to be sent again; or else the first failure and 0. An anonymous
+// worst returns the first failure that passes, and the sequence from which on
+// messages have to be sent again; or else 0 and the first failure. An anonymous
 // producer sends nothing again.
-func (p *Producer) worst(failures []*tidemarkv1.ProduceFailure) (err error, from uint64) {
+func (p *Producer) worst(failures []*tidemarkv1.ProduceFailure) (from uint64, err error) {
 	for _, f := range failures {
 		if failure := wire.FailureError(f.GetError()); p.name != "" && passing(failure) {
-			return failure, f.GetFirstSequence()
+			return f.GetFirstSequence(), failure
 		} else if err == nil {
 			err = failure
 		}
 	}
-	return err, 0
+	return 0, err
 }
 
 // answer does what follows from a failure. After one that is final a new session
