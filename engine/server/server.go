@@ -28,6 +28,7 @@ type Server struct {
 	options Options
 	log     *slog.Logger
 	grpc    *grpc.Server
+	conns   conns
 	health  *health.Server
 	web     *web
 	meters  *meters
@@ -98,7 +99,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 // ServeGRPC serves until Close, after which it returns nil. The listener
 // belongs to the server from now on.
 func (s *Server) ServeGRPC(l net.Listener) error {
-	if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+	if err := s.grpc.Serve(s.conns.of(l)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("server: grpc on %s: %w", l.Addr(), err)
 	}
 	return nil
@@ -145,6 +146,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		problems = append(problems, fmt.Errorf("server: %d streams were cut off: %w", s.streams.Load(), ctx.Err()))
 	}
+	s.conns.cut()
 	s.grpc.Stop()
 	<-graceful
 	// What HTTP requests wait for has ended with that.

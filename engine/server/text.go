@@ -145,8 +145,10 @@ func (l *lineReader) line() ([]byte, error) {
 			return line[:len(line)-1], nil
 		case err == io.EOF && len(line) > 0:
 			return line, nil
-		case err != bufio.ErrBufferFull:
+		case err == io.EOF:
 			return nil, err
+		case err != bufio.ErrBufferFull:
+			return nil, fmt.Errorf("%w: the body cannot be read: %w", sdk.ErrInvalid, err)
 		}
 	}
 }

@@ -7,12 +7,16 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -51,6 +55,8 @@ func newWeb(s *Server) (*web, error) {
 	w.produce, w.read = tidemarkv1.NewProduceServiceClient(w.conn), tidemarkv1.NewReadServiceClient(w.conn)
 	w.gateway = runtime.NewServeMux(
 		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptSlash),
+		runtime.WithDisablePathLengthFallback(), // a form that is posted is no GET
+		runtime.WithRoutingErrorHandler(routingError),
 		// As the gateway's own, but a field that does not exist is an error.
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.HTTPBodyMarshaler{
 			Marshaler: &runtime.JSONPb{MarshalOptions: protojson.MarshalOptions{EmitUnpopulated: true}},
@@ -99,8 +105,36 @@ func (w *web) handler() http.Handler {
 	mux.HandleFunc("GET /livez", func(r http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(r, "ok") })
 	mux.HandleFunc("GET /readyz", w.readyz)
 	mux.HandleFunc("GET /{$}", w.welcome)
-	mux.Handle("/v1/", w.gateway)
+	mux.Handle("/v1/", w.bounded(w.gateway))
 	return mux
+}
+
+// bounded refuses paths and parameters that are not UTF-8, because they cannot
+// be put into a request, and bodies that are larger than any request. Lines are
+// not read as a whole.
+func (w *web) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(r http.ResponseWriter, q *http.Request) {
+		query, err := url.QueryUnescape(q.URL.RawQuery)
+		if !utf8.ValidString(q.URL.Path) || err == nil && !utf8.ValidString(query) {
+			http.Error(r, fmt.Sprintf("%.300q is not UTF-8", q.URL.Path+"?"+query), http.StatusBadRequest)
+			return
+		}
+		if !strings.HasSuffix(q.URL.Path, "/lines") {
+			q.Body = http.MaxBytesReader(r, q.Body, 2*int64(w.server.options.MaxMessageBytes)) // base64 and escapes
+		}
+		next.ServeHTTP(r, q)
+	})
+}
+
+// routingError answers requests for which there is no page; the gateway's own
+// answer says 501 for a wrong method.
+func routingError(ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, r http.ResponseWriter, q *http.Request, code int) {
+	if code != http.StatusMethodNotAllowed {
+		runtime.DefaultRoutingErrorHandler(ctx, mux, m, r, q, code)
+		return
+	}
+	err := status.Errorf(codes.Unimplemented, "%s is not possible here", q.Method)
+	runtime.DefaultHTTPErrorHandler(ctx, mux, m, r, q, &runtime.HTTPStatusError{HTTPStatus: code, Err: err})
 }
 
 // readyz says whether the server can serve now.

@@ -15,9 +15,18 @@ import (
 // ask sends a request and returns status and body.
 func (h *house) ask(method, path, body string) (int, string) {
 	h.t.Helper()
+	return h.send(method, path, body, nil)
+}
+
+// send is ask with a header.
+func (h *house) send(method, path, body string, header http.Header) (int, string) {
+	h.t.Helper()
 	q, err := http.NewRequestWithContext(h.ctx(), method, h.web+path, strings.NewReader(body))
 	if err != nil {
 		h.t.Fatal(err)
+	}
+	if header != nil {
+		q.Header = header
 	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	r, err := client.Do(q)
