@@ -38,7 +38,7 @@ func start(ctx context.Context, c config.Config, logTo io.Writer, more ...fx.Opt
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return nil, startError{errors.Join(fmt.Errorf("start: %w", err), d.belongings.close())}
+		return nil, daemonError{errors.Join(fmt.Errorf("start: %w", err), d.belongings.close())}
 	}
 	return d, nil
 }

@@ -23,11 +23,11 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// startError is a daemon that did not come up. It is a failure whatever the
-// cause: 4 would say that a daemon is there.
-type startError struct{ error }
+// daemonError is a daemon that did not come up, or not down in order. It is a
+// failure whatever the cause: 4 would say that a daemon is there.
+type daemonError struct{ error }
 
-func (e startError) Unwrap() error { return e.error }
+func (e daemonError) Unwrap() error { return e.error }
 
 // hint is a line with the commands that help after an error, "" if there are
 // none.
@@ -56,7 +56,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitSuccess
-	case errors.As(err, new(startError)):
+	case errors.As(err, new(daemonError)):
 		return exitFailure
 	case errors.As(err, new(usageError)), is(config.ErrInvalid, sdk.ErrInvalid):
 		return exitUsage

@@ -75,7 +75,7 @@ func (sh *shell) serve(ctx context.Context, from config.Sources, guide bool) err
 		case <-ctx.Done():
 			d.log.Info("stopping")
 			if err := d.stop(); err != nil {
-				return fmt.Errorf("stopped, but not everything ended: %w", err)
+				return daemonError{fmt.Errorf("stopped, but not everything ended: %w", err)}
 			}
 			return nil
 		}

@@ -236,6 +236,6 @@ func newTopicRoll(sh *shell) *cobra.Command {
 		if err := c.RollTopic(ctx, topic); err != nil {
 			return err
 		}
-		return sh.done(done{Topic: topic, Done: "rolled"}, "topic "+topic+" has a new ledger")
+		return sh.done(done{Topic: topic, Done: "rolled"}, "topic "+topic+": the open ledger is closed")
 	})
 }
