@@ -139,80 +139,36 @@ func TestCloseFromWork(t *testing.T) {
 	<-done
 }
 
-// TestS066CloseReleasesCallers closes a pool while callers wait for room.
+// TestS066CloseReleasesCallers closes a pool whose workers are all taken. Nobody
+// waits for a worker inside Go: a caller beyond the queue hears [ErrFull], one
+// that comes after the close began [ErrClosed], and what was taken runs.
 func TestS066CloseReleasesCallers(t *testing.T) {
-	p := newPool(t, func(c *PoolConfig) { c.Drainers, c.Workers, c.MaxQueuedWork = 1, 1, 0 })
+	p := newPool(t, func(c *PoolConfig) { c.Drainers, c.Workers, c.MaxQueuedWork = 1, 1, 4 })
 	block := make(chan struct{})
-	if err := p.Go(TaskFunc(func() { <-block })); err != nil {
-		t.Fatal(err)
-	}
-	results := make(chan error)
-	for range 10 {
-		go func() { results <- p.GoWait(context.Background(), TaskFunc(func() { t.Error("a refused task ran") })) }()
-	}
-	waiting := func() int {
-		p.work.mu.Lock()
-		defer p.work.mu.Unlock()
-		return len(p.work.waiters)
-	}
-	for waiting() < 10 {
-		settle(t, p.NewLane(""))
-	}
-	closed := make(chan error)
-	go func() { closed <- p.Close(context.Background()) }()
-	for range 10 {
-		if err := <-results; err != ErrClosed {
-			t.Errorf("a waiting caller got %v, want ErrClosed", err)
+	var ran atomic.Int32
+	for range 5 {
+		if err := p.Go(TaskFunc(func() { <-block; ran.Add(1) })); err != nil {
+			t.Fatal(err)
 		}
+	}
+	refused := TaskFunc(func() { t.Error("a refused task ran") })
+	if err := p.Go(refused); err != ErrFull {
+		t.Errorf("with a full queue: %v, want ErrFull", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Close(ended); !errors.Is(err, context.Canceled) || !contains(err.Error(), "1 running and 4 queued") {
+		t.Errorf("close of a busy pool: %v", err)
+	}
+	for p.Go(refused) != ErrClosed { // the goroutine of Close has yet to refuse
+		runtime.Gosched()
 	}
 	close(block)
-	if err := <-closed; err != nil {
+	if err := p.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := p.GoWait(t.Context(), TaskFunc(func() {})); err != ErrClosed {
-		t.Errorf("after close: %v", err)
-	}
-}
-
-func TestGoWait(t *testing.T) {
-	for _, queued := range []int{0, 1, 4} {
-		p := newPool(t, func(c *PoolConfig) { c.Workers, c.MaxQueuedWork = 2, queued })
-		var ran atomic.Int32
-		var callers sync.WaitGroup
-		for range 8 {
-			callers.Go(func() {
-				for range 200 {
-					if err := p.GoWait(t.Context(), TaskFunc(func() { ran.Add(1) })); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		callers.Wait()
-		if err := p.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if ran.Load() != 1600 {
-			t.Errorf("queue of %d: %d tasks ran, want 1600", queued, ran.Load())
-		}
-	}
-}
-
-func TestGoWaitCancelled(t *testing.T) {
-	p := newPool(t, func(c *PoolConfig) { c.Workers, c.MaxQueuedWork = 1, 0 })
-	block := make(chan struct{})
-	if err := p.Go(TaskFunc(func() { <-block })); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("gone")
-	cancel(why)
-	if err := p.GoWait(ctx, TaskFunc(func() { t.Error("a cancelled task ran") })); err != why {
-		t.Errorf("cancelled: %v", err)
-	}
-	close(block)
-	if err := p.GoWait(t.Context(), TaskFunc(func() {})); err != nil {
-		t.Error(err)
+	if ran.Load() != 5 {
+		t.Errorf("%d tasks ran, want the 5 that were taken", ran.Load())
 	}
 }
 

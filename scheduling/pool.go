@@ -77,11 +77,6 @@ func (p *Pool) NewLane(name string) Lane {
 // Go implements [Executor].
 func (p *Pool) Go(task Task) error { return p.work.add(task) }
 
-// GoWait is Go for a caller that may wait: if the queue is full it waits for
-// room, first come, first served, until ctx ends. If it returns an error, which
-// is [ErrClosed] or the cause of ctx's end, the task will not run.
-func (p *Pool) GoWait(ctx context.Context, task Task) error { return p.work.wait(ctx, task) }
-
 // admit counts a lane task or refuses it.
 func (p *Pool) admit() error {
 	if p.taken.Add(1) > int64(p.config.MaxWaiting) {
@@ -115,12 +110,11 @@ func (p *Pool) panicked(lane string, kind Kind, task Task, failure *PanicError) 
 	}
 }
 
-// Close ends the pool: it refuses further work and callers that wait for room
-// hear [ErrClosed]; work that was taken runs, and may post to lanes; then lanes
-// refuse tasks too, and those that were taken run; then all goroutines end.
-// Close returns when that is done, or when ctx ends: then it says what is left,
-// and the rest goes on. Closing again waits for the same end. Called from a
-// task of a lane or of Go it closes without waiting.
+// Close ends the pool: it refuses further work; work that was taken runs, and
+// may post to lanes; then lanes refuse tasks too, and those that were taken run;
+// then all goroutines end. Close returns when that is done, or when ctx ends:
+// then it says what is left, and the rest goes on. Closing again waits for the
+// same end. Called from a task of a lane or of Go it closes without waiting.
 func (p *Pool) Close(ctx context.Context) error {
 	p.closing.Do(func() { go p.shutDown() }) // ends when p.done is closed
 	if insideTask() || insideWork() {

@@ -4,10 +4,12 @@ import "time"
 
 // LaneStats is what a lane measured since it was made.
 type LaneStats struct {
-	// Queued is the number of tasks that were taken and have not ended. Of
-	// those that ran in the last moment, up to 64 may be counted still.
+	// Queued is the number of tasks that were taken and have not ended. A
+	// drainer tells the lane of what ended in groups, at the latest at the end
+	// of its turn: some 300 tasks that ended just now may be counted still.
 	Queued int
-	// ByKind holds the sums of each kind of task that ended.
+	// ByKind holds the sums of each kind of task that ended, as far as the lane
+	// was told.
 	ByKind [KindCount]KindStats
 }
 

@@ -1,10 +1,6 @@
 package scheduling
 
-import (
-	"context"
-	"slices"
-	"sync"
-)
+import "sync"
 
 // work is what Go takes: tasks that may block, run by up to a limit of
 // goroutines, with a bounded queue before them.
@@ -13,18 +9,10 @@ type work struct {
 
 	mu      sync.Mutex // guards all below; nothing is called while it is held
 	queue   fifo
-	running int       // goroutines that run tasks or are about to
-	waiters []*waiter // callers that wait for room in the queue, in order
+	running int // goroutines that run tasks or are about to
 	closed  bool
 	drained chan struct{} // closed by the last goroutine, once closed
 	sum     sum
-}
-
-// waiter is a caller that waits for room in the queue.
-type waiter struct {
-	task Task
-	// admitted gets one value, by whoever takes the waiter from the list.
-	admitted chan error
 }
 
 // add takes a task or refuses it.
@@ -38,37 +26,6 @@ func (w *work) add(task Task) error {
 	return err
 }
 
-// wait takes a task as soon as there is room.
-func (w *work) wait(ctx context.Context, task Task) error {
-	w.mu.Lock()
-	begin, err := w.take(task)
-	if err != ErrFull {
-		w.mu.Unlock()
-		if begin {
-			w.begin(w.record(task))
-		}
-		return err
-	}
-	self := &waiter{task: task, admitted: make(chan error, 1)}
-	w.waiters = append(w.waiters, self)
-	w.mu.Unlock()
-	select {
-	case err := <-self.admitted:
-		return err
-	case <-ctx.Done():
-	}
-	w.mu.Lock()
-	i := slices.Index(w.waiters, self)
-	if i >= 0 {
-		w.waiters = slices.Delete(w.waiters, i, i+1)
-	}
-	w.mu.Unlock()
-	if i < 0 { // it was admitted or refused just now
-		return <-self.admitted
-	}
-	return context.Cause(ctx)
-}
-
 // take queues a task or returns that a goroutine is to begin with it, which is
 // counted already. Called with the lock.
 func (w *work) take(task Task) (begin bool, err error) {
@@ -79,15 +36,10 @@ func (w *work) take(task Task) (begin bool, err error) {
 		w.running++
 		return true, nil
 	case w.queue.count < w.pool.config.MaxQueuedWork:
-		w.enqueue(task)
+		w.queue.push(w.record(task), &w.pool.slabs)
 		return false, nil
 	}
 	return false, ErrFull
-}
-
-// enqueue is called with the lock.
-func (w *work) enqueue(task Task) {
-	w.queue.push(w.record(task), &w.pool.slabs)
 }
 
 func (w *work) record(task Task) record {
@@ -145,31 +97,20 @@ func (w *work) leave() {
 	}
 }
 
-// pull takes a task from the queue and lets the first waiter in. Called with
-// the lock.
+// pull takes a task from the queue. Called with the lock.
 func (w *work) pull() (r record, more bool) {
-	if len(w.waiters) > 0 { // the place that it takes comes free below
-		w.enqueue(w.waiters[0].task)
-		w.waiters[0].admitted <- nil
-		w.waiters = slices.Delete(w.waiters, 0, 1)
-	}
 	if w.queue.count == 0 {
 		return record{}, false
 	}
 	return w.queue.pop(&w.pool.slabs), true
 }
 
-// close refuses further tasks and the callers that wait for room, lets those
-// that were taken run, and returns a channel that is closed when the last has
-// ended. It is called once.
+// close refuses further tasks, lets those that were taken run, and returns a
+// channel that is closed when the last has ended. It is called once.
 func (w *work) close() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
-	for _, waiting := range w.waiters {
-		waiting.admitted <- ErrClosed
-	}
-	w.waiters = nil
 	w.drained = make(chan struct{})
 	if w.running == 0 {
 		close(w.drained)
