@@ -39,6 +39,7 @@ type committer struct {
 
 func (c *committer) run() {
 	defer close(c.ended)
+	defer c.keeper.reclaim.stop()
 	for {
 		units, patience := c.gather()
 		if !c.in.await(units, patience, c.alarm()) {
@@ -81,8 +82,15 @@ func (c *committer) commit() error {
 	if c.keeper.failure != nil {
 		return c.refuseChanges(c.keeper.failure)
 	}
+	if c.keeper.refusal != nil {
+		c.group.refuse(c.keeper.refusal)
+		c.in.refuseAll(c.group.ledgers, c.keeper.refusal)
+	}
 	batch := c.store.database.db.NewBatchWithSize(c.group.bytes + c.group.bytes/16 + 4096)
 	defer batch.Close()
+	if c.store.options.AcknowledgeBeforeSync {
+		_ = batch.LogData([]byte(lazyMark), nil) // It never fails.
+	}
 	if err := c.group.encode(batch); err != nil {
 		return fmt.Errorf("%w: %w", sdk.ErrUnavailable, err)
 	}
@@ -136,7 +144,7 @@ func (c *committer) syncLazily() {
 		return
 	}
 	c.unsynced = time.Time{}
-	if err := c.store.database.db.LogData(nil, pebble.Sync); err != nil {
+	if err := c.store.database.db.LogData([]byte(lazyMark), pebble.Sync); err != nil {
 		c.keeper.guard.breakWith(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -36,19 +37,35 @@ func (d *database) replace(open func() (*pebble.DB, error)) error {
 
 // settle writes the tables in memory out, so that the next start has no log to
 // read. It gives up when ctx ends; the log then has it all.
-func (d *database) settle(ctx context.Context) {
+func (d *database) settle(ctx context.Context, hopeless func() bool) {
 	_ = d.view(func(db *pebble.DB) error {
 		flushed, err := db.AsyncFlush()
 		if err != nil {
 			return err
 		}
-		select {
-		case <-flushed:
-		case <-ctx.Done():
+		look := time.NewTicker(settleLook)
+		defer look.Stop()
+		for {
+			select {
+			case <-flushed:
+				return nil
+			case <-ctx.Done():
+				return nil
+			case <-look.C:
+				if hopeless() {
+					return nil
+				}
+			}
 		}
-		return nil
 	})
 }
+
+// How long Close waits for Pebble to write its tables in memory out, and how
+// often it looks whether that can still work.
+const (
+	settleLimit = 10 * time.Second
+	settleLook  = 20 * time.Millisecond
+)
 
 // close closes the database for good.
 func (d *database) close() error {
@@ -143,14 +160,19 @@ func openPebble(d *directory, g *guard, o Options, readOnly bool) (db *pebble.DB
 			db, err = nil, fmt.Errorf("%w: the database in %s cannot be opened: %v", sdk.ErrCorrupt, d.path, v)
 		}
 	}()
+	if err := examine(d); err != nil {
+		return nil, err
+	}
 	settings := &pebble.Options{
-		FS:                          g,
-		Lock:                        d.lock,
-		ReadOnly:                    readOnly,
-		ErrorIfNotExists:            d.state == stateReady,
-		CacheSize:                   o.CacheBytes,
-		MemTableSize:                o.MemTableBytes,
-		MemTableStopWritesThreshold: 4,
+		FS:               g,
+		Lock:             d.lock,
+		ReadOnly:         readOnly,
+		ErrorIfNotExists: d.state == stateReady,
+		CacheSize:        o.CacheBytes,
+		MemTableSize:     o.MemTableBytes,
+		// Pebble never waits by itself: see keeper.
+		MemTableStopWritesThreshold: 1000,
+		L0StopWritesThreshold:       1000,
 		// The newest format tells damage of the log from its torn end.
 		FormatMajorVersion: pebble.FormatNewest,
 		// Deleted ledgers give their room back soon, also when nothing is added.
@@ -163,6 +185,7 @@ func openPebble(d *directory, g *guard, o Options, readOnly bool) (db *pebble.DB
 		settings.Levels[i].Compression = func() *compression.CompressionProfile { return compression.NoCompression }
 	}
 	db, err = pebble.Open(d.path, settings)
+	g.opened.Store(true)
 	if err == nil && g.err() != nil {
 		_ = db.Close() // It failed already, without noticing.
 		db, err = nil, g.err()
@@ -178,7 +201,7 @@ func openFailure(err error) error {
 	switch {
 	case isFull(err):
 		return fmt.Errorf("%w: %w", sdk.ErrFull, err)
-	case errors.Is(err, pebble.ErrDBDoesNotExist), errors.Is(err, pebble.ErrDBNotPristine):
+	case errors.Is(err, pebble.ErrDBDoesNotExist), errors.Is(err, pebble.ErrDBNotPristine), errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%w: files of the database are missing: %w; put them back, or start in another directory", sdk.ErrCorrupt, err)
 	case pebble.IsCorruptionError(err):
 		return fmt.Errorf("%w: %w; nothing was changed: put back a copy of the directory, or start in another one", sdk.ErrCorrupt, err)

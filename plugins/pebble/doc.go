@@ -15,4 +15,11 @@
 // One committer goroutine takes what all writers have handed over, makes one
 // Pebble batch of it, syncs once and tells everybody; meanwhile the next group
 // gathers. Metadata writes travel in the same groups.
+//
+// # A full or failing disk
+//
+// A volume keeps a reserve and shuts the door for adds in time (volume.go). A
+// guard keeps failures of the log from Pebble, which would end the process
+// (guard.go). A keeper opens a database that failed again (keeper.go). What
+// Pebble takes on trust when it opens is examined before (examine.go).
 package pebble

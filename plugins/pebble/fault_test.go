@@ -138,7 +138,7 @@ func failAnywhere(t *testing.T, kind errorfs.OpKind, cause error) {
 	s := mustOpen(t, memDir, inMemory(f.over(disk)))
 	acked := map[sdk.LedgerID]sdk.EntryID{}
 	const size = 20 << 10 // The log rotates every ten entries.
-	for every := int64(1); every < 40; every += 6 {
+	for every := int64(1); every < 40; every += 12 {
 		var countdown atomic.Int64
 		countdown.Store(every)
 		fails := func(op errorfs.Op) error {

@@ -70,6 +70,18 @@ func (g *group) encodeLedger(batch *pebble.Batch, l *ledger) error {
 	return nil
 }
 
+// refuse makes all adds of the group fail. The intake refuses what comes behind
+// them for the same reason.
+func (g *group) refuse(why error) {
+	for _, l := range g.ledgers {
+		for i := range l.taken {
+			if r := &l.taken[i]; r.err == nil {
+				r.err = l.wrap(why)
+			}
+		}
+	}
+}
+
 // confirm makes what was written readable.
 func (g *group) confirm() {
 	for _, l := range g.ledgers {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -13,9 +14,9 @@ import (
 // errBroken is what every change fails with after the first failure.
 var errBroken = errors.New("an earlier write failed, the database is opened again")
 
-// fullPause slows Pebble down when it tries again and again to flush its table
-// in memory to a disk that has no room.
-const fullPause = 100 * time.Millisecond
+// failedPause slows Pebble down, which tries again and again to flush its table
+// in memory to a disk that fails or has no room.
+const failedPause = 100 * time.Millisecond
 
 // guard is the file system of one opening of the database.
 //
@@ -28,6 +29,10 @@ const fullPause = 100 * time.Millisecond
 // the group unknown, closes the database and opens it again, which tells what
 // the log really holds.
 //
+// While Pebble opens, it tries for ever to write out what it read from the log.
+// So then any failed change breaks the guard, and all changes, not only those
+// of the log, are made to nothing: the opening ends, and is thrown away.
+//
 // A write that finds no room is tried again after the reserve of the volume
 // was released.
 type guard struct {
@@ -36,9 +41,12 @@ type guard struct {
 	// tell is called once, when the guard breaks, on the failing goroutine.
 	tell func()
 
-	once   sync.Once
-	broken chan struct{} // closed when the guard breaks
-	cause  error         // why; read it after broken is closed
+	opened atomic.Bool // Pebble is open
+
+	once    sync.Once
+	broken  chan struct{} // closed when the guard breaks
+	cause   error         // why; read it after broken is closed
+	pretend bool          // it broke while Pebble was opening; as cause
 }
 
 func newGuard(fs vfs.FS, v *volume, tell func()) *guard {
@@ -48,7 +56,7 @@ func newGuard(fs vfs.FS, v *volume, tell func()) *guard {
 // breakWith breaks the guard; the first cause stays.
 func (g *guard) breakWith(cause error) {
 	g.once.Do(func() {
-		g.cause = cause
+		g.cause, g.pretend = cause, !g.opened.Load()
 		close(g.broken)
 		g.tell()
 	})
@@ -64,24 +72,49 @@ func (g *guard) err() error {
 	}
 }
 
-// change does a change other than one of the log.
-func (g *guard) change(do func() error) error {
-	if g.err() != nil {
-		return errBroken
+// refusal returns what a change other than one of the log is answered with
+// after the guard broke, and whether it did.
+func (g *guard) refusal() (answer error, broken bool) {
+	switch {
+	case g.err() == nil:
+		return nil, false
+	case g.pretend:
+		return nil, true
+	default:
+		return errBroken, true
 	}
+}
+
+// attempt does a change, a second time if there was no room and now is.
+func (g *guard) attempt(do func() error) error {
 	before := g.volume.releases()
 	err := do()
 	if isFull(err) && g.volume.makeRoom(before) {
 		err = do()
 	}
-	if isFull(err) {
-		g.pause()
-	}
 	return err
 }
 
+// change does a change other than one of the log.
+func (g *guard) change(do func() error) error {
+	if answer, broken := g.refusal(); broken {
+		return answer
+	}
+	err := g.attempt(do)
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if !g.opened.Load() {
+		g.breakWith(err)
+		return nil
+	}
+	g.pause()
+	return err
+}
+
+// pause lasts until failedPause has passed or the guard breaks.
 func (g *guard) pause() {
-	pause := time.NewTimer(fullPause)
+	pause := time.NewTimer(failedPause)
 	defer pause.Stop()
 	select {
 	case <-pause.C:
@@ -95,12 +128,7 @@ func (g *guard) changeLog(do func() error) bool {
 	if g.err() != nil {
 		return false
 	}
-	before := g.volume.releases()
-	err := do()
-	if isFull(err) && g.volume.makeRoom(before) {
-		err = do()
-	}
-	if err != nil {
+	if err := g.attempt(do); err != nil {
 		g.breakWith(err)
 		return false
 	}
@@ -111,34 +139,35 @@ func isLog(name string) bool { return strings.HasSuffix(name, ".log") }
 
 // Create implements [vfs.FS].
 func (g *guard) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return g.opened(name, func() (vfs.File, error) { return g.FS.Create(name, category) })
+	return g.open(name, func() (vfs.File, error) { return g.FS.Create(name, category) })
 }
 
 // ReuseForWrite implements [vfs.FS].
 func (g *guard) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return g.opened(name, func() (vfs.File, error) { return g.FS.ReuseForWrite(old, name, category) })
+	return g.open(name, func() (vfs.File, error) { return g.FS.ReuseForWrite(old, name, category) })
 }
 
 // OpenReadWrite implements [vfs.FS].
 func (g *guard) OpenReadWrite(name string, category vfs.DiskWriteCategory, options ...vfs.OpenOption) (vfs.File, error) {
-	return g.opened(name, func() (vfs.File, error) { return g.FS.OpenReadWrite(name, category, options...) })
+	return g.open(name, func() (vfs.File, error) { return g.FS.OpenReadWrite(name, category, options...) })
 }
 
-// opened opens a file for writing.
-func (g *guard) opened(name string, open func() (vfs.File, error)) (vfs.File, error) {
+// open opens a file for writing.
+func (g *guard) open(name string, open func() (vfs.File, error)) (vfs.File, error) {
 	var f vfs.File
 	do := func() (err error) {
 		f, err = open()
 		return err
 	}
 	if isLog(name) {
-		if !g.changeLog(do) {
-			return &logFile{guard: g}, nil
-		}
+		g.changeLog(do)
 		return &logFile{File: f, guard: g}, nil
 	}
 	if err := g.change(do); err != nil {
 		return nil, err
+	}
+	if f == nil { // It was only pretended.
+		return &logFile{guard: g}, nil
 	}
 	return &guardedFile{File: f, guard: g}, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// guardedFile is any file but a log: after the guard broke it fails.
+// guardedFile is any file but a log.
 type guardedFile struct {
 	vfs.File
 	guard *guard
@@ -20,6 +20,9 @@ func (f *guardedFile) Write(p []byte) (written int, err error) {
 		written += n
 		return err
 	})
+	if err == nil {
+		written = len(p) // Perhaps only pretended.
+	}
 	return written, err
 }
 
@@ -30,6 +33,9 @@ func (f *guardedFile) WriteAt(p []byte, at int64) (written int, err error) {
 		written += n
 		return err
 	})
+	if err == nil {
+		written = len(p)
+	}
 	return written, err
 }
 
@@ -55,10 +61,15 @@ func (f *guardedFile) SyncTo(length int64) (full bool, err error) {
 }
 
 func (f *guardedFile) once(do func() error) error {
-	if f.guard.err() != nil {
-		return errBroken
+	if answer, broken := f.guard.refusal(); broken {
+		return answer
 	}
-	return do()
+	err := do()
+	if err != nil && !f.guard.opened.Load() {
+		f.guard.breakWith(err)
+		return nil
+	}
+	return err
 }
 
 // guardedDir is a directory; a failed sync of it breaks the guard.
@@ -78,8 +89,9 @@ func (d *guardedDir) Sync() error {
 	return nil
 }
 
-// logFile is a file of Pebble's log. None of its changes fails; after the guard
-// broke they do nothing. File is nil if it could not even be made.
+// logFile is a file of Pebble's log, or one that is only pretended to be there.
+// None of its changes fails; after the guard broke they do nothing. File is nil
+// if it could not even be made.
 type logFile struct {
 	vfs.File
 	guard *guard
@@ -94,6 +106,33 @@ func (f *logFile) Write(p []byte) (int, error) {
 		return err
 	})
 	return len(p), nil
+}
+
+// Read implements [vfs.File].
+func (f *logFile) Read(p []byte) (int, error) {
+	if f.File == nil {
+		return 0, errBroken
+	}
+	return f.File.Read(p)
+}
+
+// ReadAt implements [vfs.File].
+func (f *logFile) ReadAt(p []byte, at int64) (int, error) {
+	if f.File == nil {
+		return 0, errBroken
+	}
+	return f.File.ReadAt(p, at)
+}
+
+// WriteAt implements [vfs.File]. Pebble does not write its log like that.
+func (f *logFile) WriteAt(p []byte, _ int64) (int, error) { return f.Write(p) }
+
+// Prefetch implements [vfs.File].
+func (f *logFile) Prefetch(offset, length int64) error {
+	if f.File == nil {
+		return nil
+	}
+	return f.File.Prefetch(offset, length)
 }
 
 // Preallocate implements [vfs.File]. Room that was reserved and not written

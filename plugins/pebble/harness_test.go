@@ -16,7 +16,7 @@ import (
 )
 
 // small are options that make Pebble flush and rotate its log early.
-func small() pebble.Options { return pebble.Options{MemTableBytes: 256 << 10, ReserveBytes: -1} }
+func small() pebble.Options { return pebble.Options{MemTableBytes: 256 << 10, ReserveBytes: 2 << 20} }
 
 func mustOpen(t *testing.T, dir string, o pebble.Options) *pebble.Store {
 	t.Helper()

@@ -11,16 +11,23 @@ import (
 )
 
 const (
-	// lookBytes and lookTime are after how much was written, and how often
-	// while the disk is full, the keeper looks how much room there is.
+	// lookBytes and lookTime are after how much was written, at most, and how
+	// often while the disk is full, the keeper looks how Pebble and the disk do.
 	lookBytes = 8 << 20
 	lookTime  = 500 * time.Millisecond
+	// With so many tables in memory, or so many layers of fresh table files,
+	// writes wait for Pebble to catch up. It would wait itself, but with locks
+	// held and until the disk has room again.
+	maxMemTables = 3
+	maxLayers    = 20
+	behindPause  = 2 * time.Millisecond
+	behindLimit  = 10 * time.Second
 	// The keeper opens a failed database again at once, and then less and less
 	// often while that fails or the new one fails soon.
 	firstRetry = 250 * time.Millisecond
 	lastRetry  = 30 * time.Second
 	// soundAfter is how many commits make a database count as sound again.
-	soundAfter = 100
+	soundAfter = 16
 )
 
 // keeper keeps the database going: it closes one that failed and opens it
@@ -29,12 +36,17 @@ const (
 type keeper struct {
 	store   *Store
 	guard   *guard
+	reclaim reclaimer
 	failure error // why nothing is written now; nil while all is well
+	refusal error // why no adds are written now; nil while they are
 
 	retryAt  time.Time
-	retries  int // since the last sound database
-	commits  int // since it was opened
-	unlooked int // bytes written since the last look at the room
+	retries  int  // since the last sound database
+	commits  int  // since it was opened
+	late     bool // Pebble was behind for too long
+	unlooked int  // bytes written since the last look
+	// lookAfter is at how many of them the next look is due.
+	lookAfter int
 }
 
 // open opens the database for the first time.
@@ -53,6 +65,7 @@ func (k *keeper) open() error {
 // replace opens the database, closing the one before.
 func (k *keeper) replace(readOnly bool) error {
 	s := k.store
+	k.reclaim.stop()
 	return s.database.replace(func() (*pebble.DB, error) {
 		k.guard = newGuard(s.options.FS, &s.volume, s.in.kick)
 		k.commits = 0
@@ -62,10 +75,18 @@ func (k *keeper) replace(readOnly bool) error {
 
 // alarm is when to look again although nothing is written; 0: never.
 func (k *keeper) alarm() time.Duration {
+	own, rooms := k.ownAlarm(), k.reclaim.alarm()
+	if own == 0 || rooms > 0 && rooms < own {
+		return rooms
+	}
+	return own
+}
+
+func (k *keeper) ownAlarm() time.Duration {
 	switch {
 	case k.failure != nil:
 		return max(time.Until(k.retryAt), time.Millisecond)
-	case k.store.volume.full.Load():
+	case k.late, k.store.volume.full.Load():
 		return lookTime
 	default:
 		return 0
@@ -92,15 +113,53 @@ func (k *keeper) look() {
 			k.reopen()
 		}
 	}
-	if k.unlooked >= lookBytes || k.store.volume.full.Load() {
+	if k.unlooked >= k.lookAfter || k.late || k.store.volume.full.Load() {
 		k.unlooked = 0
-		k.store.volume.look()
+		k.store.volume.look(k.pending())
+		k.waitForPebble()
 	}
-	refusal := k.store.volume.refusal()
+	if k.failure == nil {
+		k.reclaim.look(k.store.volume.full.Load())
+	}
+	switch {
+	case k.failure != nil:
+		k.refusal = k.failure
+	case k.late:
+		k.refusal = fmt.Errorf("%w: the disk of %s has not taken for %v what was acknowledged before", sdk.ErrBusy, k.store.dir.path, behindLimit)
+	default:
+		k.refusal = k.store.volume.refusal()
+	}
+	k.store.in.setDoor(k.refusal, k.failure)
+}
+
+// waitForPebble waits while Pebble is behind with writing tables out, but not
+// for a disk that is full, a database that failed, or longer than the limit.
+func (k *keeper) waitForPebble() {
+	began := time.Now()
+	for k.failure == nil && k.guard.err() == nil && !k.store.volume.full.Load() {
+		if !k.behind() {
+			k.late = false
+			return
+		}
+		if k.late || time.Since(began) > behindLimit {
+			k.late = true
+			return
+		}
+		time.Sleep(behindPause)
+	}
+}
+
+// pending is what Pebble has in memory and will write out.
+func (k *keeper) pending() int64 {
 	if k.failure != nil {
-		refusal = k.failure
+		return 0
 	}
-	k.store.in.setDoor(refusal, k.failure)
+	return int64(k.store.database.db.Metrics().MemTable.Size)
+}
+
+func (k *keeper) behind() bool {
+	m := k.store.database.db.Metrics()
+	return m.MemTable.Count > maxMemTables || m.Levels[0].Sublevels > maxLayers
 }
 
 // fail notes that the database cannot be written to.
@@ -124,7 +183,7 @@ func (k *keeper) reopen() {
 	}
 	err := k.replace(false)
 	if err == nil {
-		k.failure = nil
+		k.failure, k.late = nil, false
 		k.store.options.Logger.Info("the database is open again, writing goes on", "directory", k.store.dir.path)
 		return
 	}

@@ -83,6 +83,8 @@ func (s *Store) Delete(ctx context.Context, id sdk.LedgerID) error {
 			s.forget(l)
 		case err != nil:
 			l.gone.Store(false)
+		default:
+			s.committer.keeper.reclaim.note(id)
 		}
 	})
 }

@@ -21,7 +21,8 @@ type Options struct {
 	// CacheBytes is the size of the cache of blocks read from table files.
 	// Default: 64 MiB.
 	CacheBytes int64
-	// MemTableBytes is the size of one table in memory; up to four exist. It
+	// MemTableBytes is the size of one table in memory; three to four exist under
+	// load. It
 	// also bounds how much log is read again after a crash. Default: 64 MiB.
 	MemTableBytes uint64
 	// MaxEntryBytes is the largest entry, and the largest metadata value, that
@@ -33,7 +34,7 @@ type Options struct {
 	MaxPendingBytes int
 	// ReserveBytes is how much room is kept free on the disk: with less, adds
 	// are refused as full, and a file of this size is given up when a write
-	// finds no room at all. Default: MemTableBytes; negative: none.
+	// finds no room at all. At least 1 MiB. Default: MemTableBytes.
 	ReserveBytes int64
 	// Logger gets the store's messages and Pebble's warnings. Default: none.
 	Logger *slog.Logger
@@ -47,7 +48,7 @@ func (o Options) withDefaults() Options {
 	o.MemTableBytes = orDefault(o.MemTableBytes, 64<<20)
 	o.MaxEntryBytes = min(orDefault(o.MaxEntryBytes, 16<<20), int(o.MemTableBytes/4))
 	o.MaxPendingBytes = orDefault(o.MaxPendingBytes, 256<<20)
-	o.ReserveBytes = max(orDefault(o.ReserveBytes, int64(o.MemTableBytes)), 0)
+	o.ReserveBytes = max(orDefault(o.ReserveBytes, int64(o.MemTableBytes)), 1<<20)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

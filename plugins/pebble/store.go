@@ -81,7 +81,9 @@ func newStore(dir *directory, options Options) *Store {
 		wake:            make(chan struct{}, 1),
 	}
 	s.metadata = metadata{store: s, locks: keyLocks{held: map[string]*keyLock{}}}
-	s.committer = &committer{store: s, in: &s.in, keeper: keeper{store: s}, ended: make(chan struct{})}
+	s.committer = &committer{store: s, in: &s.in, keeper: keeper{
+		store: s, reclaim: reclaimer{store: s}, lookAfter: min(lookBytes, int(options.MemTableBytes/4)),
+	}, ended: make(chan struct{})}
 	return s
 }
 
@@ -131,7 +133,10 @@ func (s *Store) Close(ctx context.Context) error {
 		s.metadata.watchers.Close()
 		sound := s.committer.keeper.failure == nil
 		if sound && !s.volume.full.Load() {
-			s.database.settle(ctx)
+			limited, cancel := context.WithTimeout(ctx, settleLimit)
+			defer cancel()
+			guard := s.committer.keeper.guard
+			s.database.settle(limited, func() bool { return s.volume.full.Load() || guard.err() != nil })
 		}
 		err := s.database.close()
 		if !sound {

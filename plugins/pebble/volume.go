@@ -14,16 +14,17 @@ import (
 
 // volume watches the room on the disk and keeps a part of it in reserve.
 //
-// When less is free than the reserve is large, adds and new ledgers are
-// refused; when a write finds no room at all, the reserve file is removed and
-// the write tried once more. What then still has room is what frees some:
-// deletions, acknowledgements, Pebble's own work. Once there is twice the
-// reserve again, the file is made anew and adds go on.
+// When less is free than the reserve is large, beyond what Pebble has in memory
+// and will write out, adds and new ledgers are refused; when a write finds no
+// room at all, the reserve file is removed and the write tried once more. What
+// then still has room is what frees some: deletions, acknowledgements, Pebble's
+// own work. Once there is twice the reserve again, the file is made anew and
+// adds go on.
 type volume struct {
 	fs  vfs.FS
 	dir *directory
 	log *slog.Logger
-	// reserve is the size of the file in bytes; 0 turns all of this off.
+	// reserve is the size of the file in bytes.
 	reserve int64
 	// tell is called when the disk turns out to be full.
 	tell func()
@@ -37,21 +38,16 @@ type volume struct {
 
 // prepare makes the reserve file at the start, if there is room for it.
 func (v *volume) prepare() {
-	if v.reserve == 0 {
-		return
-	}
 	v.mu.Lock()
 	_, err := v.fs.Stat(v.dir.file(reserveFile))
 	v.held = err == nil
 	v.mu.Unlock()
-	v.look()
+	v.look(0)
 }
 
-// look compares what is free with the reserve.
-func (v *volume) look() {
-	if v.reserve == 0 {
-		return
-	}
+// look compares what is free with the reserve. pending bytes are in memory and
+// will be written.
+func (v *volume) look(pending int64) {
 	usage, err := v.fs.GetDiskUsage(v.dir.path)
 	if err != nil {
 		// Nobody knows, so the next write has to try.
@@ -60,7 +56,7 @@ func (v *volume) look() {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	free := int64(usage.AvailBytes)
+	free := int64(usage.AvailBytes) - pending
 	switch {
 	case free >= 2*v.reserve && !v.held:
 		v.held = v.make()
@@ -113,9 +109,6 @@ func (v *volume) releases() int {
 // makeRoom is called when a write that began when there were before releases
 // found no room. It reports whether it is worth trying again.
 func (v *volume) makeRoom(before int) bool {
-	if v.reserve == 0 {
-		return false
-	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.setFull(true, 0)
