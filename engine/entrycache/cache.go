@@ -174,19 +174,12 @@ func (c *Cache) DropLedger(id sdk.LedgerID) {
 	s := c.shard(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dropBelow(id, math.MaxInt64)
+	for l := s.ledgers[id]; l != nil && len(l.runs) > 0; {
+		s.drop(l.runs[0])
+	}
 	for _, f := range s.flights[id] {
 		f.keep = false
 	}
-}
-
-// DropBelow forgets entries of a ledger before entry, which nobody will read
-// again. Entries that came in one run with later ones may stay.
-func (c *Cache) DropBelow(id sdk.LedgerID, entry sdk.EntryID) {
-	s := c.shard(id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dropBelow(id, entry)
 }
 
 // MaxBytes returns the bound on the entries held; 0 means that caching is off.

@@ -78,15 +78,6 @@ func againstModel(t *rapid.T, small bool) {
 				}
 			}
 		},
-		"drop below": func(t *rapid.T) {
-			id, first, _ := drawRange(t)
-			c.DropBelow(id, first)
-			for e := range first { // what came with later ones may stay
-				if c.Get(id, e, e, 0) == nil {
-					delete(m, key{id, e})
-				}
-			}
-		},
 		"": func(t *rapid.T) { compare(t, c, m, small) },
 	})
 }

@@ -63,8 +63,6 @@ func turn(c *Cache, id sdk.LedgerID, first sdk.EntryID) {
 	switch rand.IntN(30) {
 	case 0:
 		c.DropLedger(id)
-	case 1:
-		c.DropBelow(id, first)
 	case 2:
 		c.Evict(time.Now())
 	case 3:

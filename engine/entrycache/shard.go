@@ -149,13 +149,6 @@ func (s *shard) nextCached(id sdk.LedgerID, first, last sdk.EntryID) sdk.EntryID
 	return last + 1
 }
 
-// dropBelow forgets the runs of a ledger that end at or before entry.
-func (s *shard) dropBelow(id sdk.LedgerID, entry sdk.EntryID) {
-	for l := s.ledgers[id]; l != nil && len(l.runs) > 0 && l.runs[0].end() <= entry; {
-		s.drop(l.runs[0])
-	}
-}
-
 // drop forgets r.
 func (s *shard) drop(r *run) {
 	s.queue.remove(r)
