@@ -68,9 +68,8 @@ func FuzzUnpack(f *testing.F) {
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		entries, err := unpack(packed)
-		n, errCount := message.CountPacked(packed)
-		if n != len(entries) || (err == nil) != (errCount == nil) {
-			t.Fatalf("unpacked %d, %v; counted %d, %v", len(entries), err, n, errCount)
+		if err != nil && !errors.Is(err, message.ErrMalformed) {
+			t.Fatal(err)
 		}
 		again := message.AppendPacked(nil, entries...)
 		if len(again) > len(packed) || len(again) != message.PackedSize(entries...) {

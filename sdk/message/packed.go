@@ -50,20 +50,6 @@ func Unpack(packed []byte) iter.Seq2[[]byte, error] {
 	}
 }
 
-// CountPacked returns the number of entries in a packed batch. [ErrMalformed]
-// if it does not end with an entry.
-func CountPacked(packed []byte) (int, error) {
-	count := 0
-	for at := 0; at < len(packed); count++ {
-		_, n := protowire.ConsumeBytes(packed[at:])
-		if n < 0 {
-			return count, badLength(packed, at)
-		}
-		at += n
-	}
-	return count, nil
-}
-
 func badLength(packed []byte, at int) error {
 	return fmt.Errorf("packed batch of %d bytes: the length at byte %d is none, or goes beyond the end: %w", len(packed), at, ErrMalformed)
 }
