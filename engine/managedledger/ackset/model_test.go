@@ -123,8 +123,8 @@ func compare(t *rapid.T, s *Set, m *model) {
 	if s.MarkDelete() != m.mark || s.Count() != int64(len(m.acked)) {
 		t.Fatalf("at %v with %d, want %v with %d", s.MarkDelete(), s.Count(), m.mark, len(m.acked))
 	}
-	if got := slices.Collect(s.Ranges()); !slices.Equal(got, want) || s.RangeCount() != len(want) {
-		t.Fatalf("ranges are %v (%d), want %v", got, s.RangeCount(), want)
+	if got := slices.Collect(s.Ranges()); !slices.Equal(got, want) || s.rangeCount() != len(want) {
+		t.Fatalf("ranges are %v (%d), want %v", got, s.rangeCount(), want)
 	}
 	checkShape(t, s)
 	from, to := drawPosition(t), drawPosition(t)

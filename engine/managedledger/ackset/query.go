@@ -98,9 +98,9 @@ func (s *Set) Ranges() iter.Seq[Range] {
 	}
 }
 
-// RangeCount returns the number of ranges that [Set.Ranges] yields. It costs a
+// rangeCount returns the number of ranges that [Set.Ranges] yields. It costs a
 // look at every 64 entries.
-func (s *Set) RangeCount() int {
+func (s *Set) rangeCount() int {
 	n := 0
 	for _, l := range s.ledgers {
 		n += l.runs()

@@ -10,7 +10,7 @@ import (
 // ones were left out. A cursor that is restored from a snapshot gives the
 // entries of ranges left out again.
 func (s *Set) Snapshot(limit int) (ranges []Range, dropped int) {
-	all := s.RangeCount()
+	all := s.rangeCount()
 	ranges = make([]Range, 0, min(all, max(limit, 0)))
 	for r := range s.Ranges() {
 		if len(ranges) == cap(ranges) {
