@@ -93,7 +93,7 @@ func (m *ManagedLedger) createLedger(ctx context.Context) error {
 }
 
 // label cuts a name to what a store takes as a label.
-func label(name string) string { return name[:min(len(name), 256)] }
+func label(name string) string { return name[:min(len(name), sdk.MaxLabelBytes)] }
 
 // end learns the true end of the ledger: by sealing it, or, if anything is not
 // as it should be, by opening it with recovery.
