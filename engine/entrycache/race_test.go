@@ -46,7 +46,7 @@ func allTogether(t *testing.T, c *Cache) {
 				if got := c.Get(id, first, first+60, 500); wrong(got, id, first) != "" {
 					t.Error(wrong(got, id, first))
 				}
-				turn(c, id, first)
+				turn(c, id)
 			}
 		})
 		workers.Go(func() {
@@ -59,18 +59,18 @@ func allTogether(t *testing.T, c *Cache) {
 	time.Sleep(time.Second) // abandoned storage reads end
 }
 
-func turn(c *Cache, id sdk.LedgerID, first sdk.EntryID) {
+func turn(c *Cache, id sdk.LedgerID) {
 	switch rand.IntN(30) {
 	case 0:
 		c.DropLedger(id)
-	case 2:
+	case 1:
 		c.Evict(time.Now())
-	case 3:
+	case 2:
 		config := *c.config.Load()
 		config.MaxReadBytes = int64(rand.IntN(40_000))
 		config.MaxBytes = int64(50_000 + rand.IntN(50_000))
 		_ = c.Configure(config)
-	case 4:
+	case 3:
 		time.Sleep(time.Millisecond)
 	}
 }
