@@ -33,7 +33,7 @@ func smallVolume(t *testing.T, size string) string {
 
 // forSmallVolume are settings with which a store makes sense on a small volume.
 var forSmallVolume = []string{
-	"--set", "store.reserve-size=6MiB", "--set", "store.memtable-size=8MiB", "--set", "topics.max-entry-size=1MiB",
+	"--set", "store.reserve-size=24MiB", "--set", "store.memtable-size=8MiB", "--set", "topics.max-entry-size=1MiB",
 }
 
 // fill writes a file that takes all the room but about leave bytes.
