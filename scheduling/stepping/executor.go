@@ -19,7 +19,8 @@ type Executor struct {
 	seed     uint64
 	handed   int // tasks handed over
 	history  history
-	// arrived has a value when a task came since it was last emptied.
+	// arrived has a value when a task came, or may run now, since it was last
+	// emptied.
 	arrived chan struct{}
 }
 
@@ -76,9 +77,14 @@ func (e *Executor) Refuse(err error) {
 // item numbers a task that is about to be queued. Called with the lock.
 func (e *Executor) item(task scheduling.Task, kind scheduling.Kind, l *lane) *item {
 	e.handed++
+	e.tell()
+	return &item{task: task, kind: kind, lane: l, number: e.handed}
+}
+
+// tell lets RunUntil look again.
+func (e *Executor) tell() {
 	select {
 	case e.arrived <- struct{}{}:
 	default:
 	}
-	return &item{task: task, kind: kind, lane: l, number: e.handed}
 }

@@ -138,6 +138,9 @@ func (e *Executor) run(i *item) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		l.running = false
+		if len(l.queue) > 0 {
+			e.tell() // its next task may run now
+		}
 		l.tasks[i.kind]++
 		if l.ended != nil {
 			close(l.ended)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/tidemark-engine/tidemark/scheduling"
 	"go.uber.org/goleak"
@@ -316,6 +317,31 @@ func TestRunUntil(t *testing.T) {
 		err := s.RunUntil(ctx, nil)
 		if !errors.Is(err, errBackend) || !strings.Contains(err.Error(), "waits: #3") {
 			t.Errorf("ended context: %v", err)
+		}
+	})
+}
+
+// A lane whose task runs in the caller of Run gives none; when it has ended,
+// what waits behind it is stepped.
+func TestRunUntilALaneIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New()
+		e.RunInCaller(true)
+		lane := e.NewLane("a")
+		hold, done := make(chan struct{}), make(chan struct{})
+		go func() { // ends when hold is closed
+			_ = lane.Run(scheduling.KindOther, scheduling.TaskFunc(func() { <-hold }))
+		}()
+		synctest.Wait()
+		post(t, lane, func() { close(done) })
+		go func() {
+			time.Sleep(time.Second) // RunUntil waits
+			close(hold)
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := e.RunUntil(ctx, done); err != nil {
+			t.Fatal(err)
 		}
 	})
 }
