@@ -25,9 +25,10 @@ type saver struct {
 	at      time.Time
 	// dirty says that the cursor differs from what is stored or being written.
 	dirty bool
-	// writing says that a write is under way, on its way, or waits to be tried
-	// again (then retry is its timer).
+	// writing says that a write is under way; or queued for the executor; or
+	// waits to be tried again, then retry is its timer.
 	writing bool
+	queued  bool
 	retry   *time.Timer
 	// waiting want to hear of the next write, taken of the one under way.
 	waiting, taken []func(error)
@@ -48,21 +49,21 @@ func (c *Cursor) save(done func(error), here bool) {
 	}
 	s.waiting = append(s.waiting, done)
 	begin := !s.writing
-	s.writing = true
+	if begin {
+		s.writing, s.queued = true, true
+	}
 	c.mu.Unlock()
 	switch {
 	case !begin:
 	case here:
 		scheduling.RunHere((*writeTask)(c))
 	default:
-		c.writeSoon()
+		c.m.elsewhere((*writeTask)(c))
 	}
 }
 
-// writeSoon has the write run on a goroutine that may block.
-func (c *Cursor) writeSoon() { c.m.elsewhere((*writeTask)(c)) }
-
-// writeTask writes a cursor down.
+// writeTask is a queued write. If it is not queued any more when its turn comes,
+// somebody else has taken it over.
 type writeTask Cursor
 
 func (t *writeTask) Run() { (*Cursor)(t).write() }
@@ -74,8 +75,13 @@ func (t *writeTask) Failed(err error) { (*Cursor)(t).written(err) }
 func (c *Cursor) write() {
 	c.mu.Lock()
 	s := &c.saver
+	if !s.queued {
+		c.mu.Unlock()
+		return
+	}
+	s.queued = false
 	s.taken = append(s.taken, s.waiting...)
-	s.waiting, s.retry = nil, nil
+	s.waiting = nil
 	record := c.snapshot()
 	s.dirty = false
 	version := s.version
@@ -102,8 +108,8 @@ func (c *Cursor) written(err error) {
 	first := false
 	switch {
 	case err == nil && s.dirty:
-		s.failures = 0
-		defer c.writeSoon()
+		s.failures, s.queued = 0, true
+		defer c.m.elsewhere((*writeTask)(c))
 	case err == nil:
 		s.failures, s.writing = 0, false
 		answer = append(answer, s.waiting...) // nothing has changed since
@@ -116,7 +122,7 @@ func (c *Cursor) written(err error) {
 		s.dirty = true
 		first = s.failures == 0
 		s.failures++
-		s.retry = time.AfterFunc(min(retryFirst<<min(s.failures, 16), retryMost), c.writeSoon)
+		s.retry = time.AfterFunc(min(retryFirst<<min(s.failures, 16), retryMost), c.writeAgain)
 	}
 	c.mu.Unlock()
 	if lost {
@@ -129,6 +135,19 @@ func (c *Cursor) written(err error) {
 	}
 	for _, done := range answer {
 		done(err)
+	}
+}
+
+// writeAgain is what the timer of a write that failed does.
+func (c *Cursor) writeAgain() {
+	c.mu.Lock()
+	wanted := c.saver.retry != nil
+	if wanted {
+		c.saver.retry, c.saver.queued = nil, true
+	}
+	c.mu.Unlock()
+	if wanted {
+		c.m.elsewhere((*writeTask)(c))
 	}
 }
 
@@ -189,16 +208,22 @@ func (s *cursors) putOver(ctx context.Context, key string, value []byte) (sdk.Ve
 }
 
 // flush has everything written down that is not, and waits for it. It is for
-// closing: afterwards no failed write is tried again.
+// closing: afterwards no failed write is tried again. It writes on this
+// goroutine, because that may be one of the executor's, which must not wait for
+// another one.
 func (c *Cursor) flush(ctx context.Context, closing error) error {
 	done := make(chan error, 1)
 	c.mu.Lock()
 	s := &c.saver
 	s.closing = closing
-	if s.retry != nil && s.retry.Stop() {
+	if s.retry != nil {
+		s.retry.Stop()
 		s.retry, s.writing = nil, false
 	}
-	c.save(func(err error) { done <- err }, false)
+	if s.queued {
+		s.queued, s.writing = false, false
+	}
+	c.save(func(err error) { done <- err }, true)
 	select {
 	case err := <-done:
 		return err

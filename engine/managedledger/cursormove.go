@@ -17,21 +17,30 @@ func (c *Cursor) Seek(ctx context.Context, to Start) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	v := c.m.current()
-	if err := c.checkAcks(v, nil, nil); err != nil {
-		c.mu.Unlock()
+	after, err := c.moveTo(to)
+	if err != nil {
 		return fmt.Errorf("seek in cursor %q: %w", c.name, err)
 	}
-	place := to.resolve(v)
-	c.acks.Reset(v.markBefore(place))
-	c.place = place
-	c.saver.dirty = c.durable
-	after := c.moved()
-	c.mu.Unlock()
 	after()
 	c.mu.Lock()
 	return c.saveAndWait(ctx)
+}
+
+// moveTo moves the cursor, not yet what is stored of it.
+func (c *Cursor) moveTo(to Start) (after func(), err error) {
+	s := &c.m.cursors
+	s.placing.Lock()
+	defer s.placing.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := c.m.current()
+	if err := c.checkAcks(v, nil, nil); err != nil {
+		return nil, err
+	}
+	c.place = s.keep(v, to.resolve(v))
+	c.acks.Reset(v.markBefore(c.place))
+	c.saver.dirty = c.durable
+	return c.moved(), nil
 }
 
 // SeekTime moves the cursor to the first entry that was published at or after t,

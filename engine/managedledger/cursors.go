@@ -23,6 +23,12 @@ type cursors struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
+	// placing is held while a cursor is put to a place, and while a trim decides
+	// what goes: no cursor may get to a place that is just going. It guards
+	// barrier, and is taken before mu.
+	placing sync.Mutex
+	barrier sdk.Position // last entry that is going; notTrimmed if none is
+
 	// mu guards byName and closed, and is taken before a cursor's.
 	mu     sync.Mutex
 	byName map[string]*slot
@@ -46,7 +52,7 @@ const discardTime = 5 * time.Second
 
 // init ties the cursors to their log.
 func (s *cursors) init(m *ManagedLedger) {
-	s.m = m
+	s.m, s.barrier = m, notTrimmed
 	s.byName = map[string]*slot{}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 }
@@ -90,6 +96,8 @@ func (s *cursors) open(ctx context.Context, name string, o CursorOptions) (*Curs
 // is the caller's to make; or the channel to wait for, because it is just being
 // made or deleted.
 func (s *cursors) enter(name string, o CursorOptions) (c *Cursor, busy <-chan struct{}, err error) {
+	s.placing.Lock()
+	defer s.placing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.m.current()
@@ -110,7 +118,7 @@ func (s *cursors) enter(name string, o CursorOptions) (c *Cursor, busy <-chan st
 	case o.MustExist:
 		return nil, nil, reason.ErrCursorNotFound
 	}
-	place := o.From.resolve(v)
+	place := s.keep(v, o.From.resolve(v))
 	c = newCursor(s.m, name, o.Durable, v.markBefore(place))
 	c.place = place
 	c.saver.dirty, c.saver.making = o.Durable, o.Durable
@@ -185,8 +193,8 @@ func (s *cursors) reopen(own *slot) *Cursor {
 	old.acks = ackset.New(c.acks.MarkDelete(), func(p sdk.Position) sdk.Position { return p.Next() })
 	own.cursor = c
 	if c.saver.dirty { // closing could not write it down
-		c.saver.writing = true
-		c.writeSoon()
+		c.saver.writing, c.saver.queued = true, true
+		s.m.elsewhere((*writeTask)(c))
 	}
 	return c
 }

@@ -134,6 +134,34 @@ func (s *cursors) slowest() (slowest sdk.Position, held bool) {
 	return slowest, held
 }
 
+// beginTrim returns how many ledgers may go. Until endTrim no cursor gets to a
+// place in them.
+func (s *cursors) beginTrim(force bool) int {
+	s.placing.Lock()
+	defer s.placing.Unlock()
+	n := s.m.removable(force)
+	if n > 0 {
+		last := &s.m.current().ledgers[n-1]
+		s.barrier = sdk.Position{Ledger: last.id, Entry: sdk.EntryID(last.entries - 1)}
+	}
+	return n
+}
+
+func (s *cursors) endTrim() {
+	s.placing.Lock()
+	defer s.placing.Unlock()
+	s.barrier = notTrimmed
+}
+
+// keep returns the place for a cursor that is to be put to p: p, or the first
+// one behind what is just being trimmed. Called with placing.
+func (s *cursors) keep(v *view, p sdk.Position) sdk.Position {
+	if s.barrier != notTrimmed && !p.After(s.barrier) {
+		p, _ = v.start(s.barrier.Next())
+	}
+	return p
+}
+
 // touch notes that somebody reads.
 func (s *cursors) touch() {
 	if !s.touched.Load() {

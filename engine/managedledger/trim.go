@@ -80,7 +80,7 @@ type trimJob struct {
 }
 
 func (j *trimJob) begin() bool {
-	j.n = j.m.removable(j.force)
+	j.n = j.m.cursors.beginTrim(j.force)
 	return j.n > 0
 }
 
@@ -112,6 +112,7 @@ func (j *trimJob) finish(err error) {
 	} else if err != nil {
 		m.log.Warn("trim failed", "ledgers", j.n, "error", err)
 	}
+	m.cursors.endTrim()
 	if j.asked != nil {
 		j.asked.done <- err
 	}
