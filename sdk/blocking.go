@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
 // BlockingStore is what the author of a store that simply blocks writes;
 // [NewBlocking] makes the full contract of it. All methods may be called at
-// the same time from many goroutines, those for one ledger as said there.
+// the same time from many goroutines, those for one ledger as said there. No
+// method is called after Close, if the store is an [io.Closer], or during it.
 //
 // Errors are the sentinels of this package, wrapped with what happened. A
 // method that panics has failed.
@@ -61,18 +63,24 @@ type Blocking struct {
 
 	mu       sync.Mutex // guards what follows
 	ledgers  map[LedgerID]*blockingLedger
+	creating map[*creation]struct{} // the calls of Create under way
 	closed   bool
-	draining sync.WaitGroup // the goroutines of ledgers
-	closing  sync.Once
-	result   error // of closing
+
+	busy    sync.WaitGroup // calls of the store under way, and the goroutines of ledgers
+	closing sync.Once
+	result  error // of closing
 }
+
+// creation is a call of Create under way, and the ledgers that others opened
+// meanwhile: its own may be among them as soon as the store has made it.
+type creation struct{ opened []LedgerID }
 
 // NewBlocking adapts store. info is what [Plugin.Info] says; BlockingReads is
 // set, MaxEntryBytes is enforced if it is not 0. If the store is an
 // [io.Closer], Close closes it.
 func NewBlocking(store BlockingStore, info Info) *Blocking {
 	info.BlockingReads = true
-	return &Blocking{store: store, info: info, ledgers: map[LedgerID]*blockingLedger{}}
+	return &Blocking{store: store, info: info, ledgers: map[LedgerID]*blockingLedger{}, creating: map[*creation]struct{}{}}
 }
 
 // Info implements [Plugin].
@@ -80,19 +88,18 @@ func (b *Blocking) Info() Info { return b.info }
 
 // Health implements [Plugin]. It asks the store if that has a method Health.
 func (b *Blocking) Health(ctx context.Context) error {
-	b.mu.Lock()
-	closed := b.closed
-	b.mu.Unlock()
-	if closed {
-		return ErrClosed
+	if err := b.enter(ctx); err != nil {
+		return err
 	}
+	defer b.busy.Done()
 	if asked, ok := b.store.(interface{ Health(context.Context) error }); ok {
 		return guarded(func() error { return asked.Health(ctx) })
 	}
 	return nil
 }
 
-// Close implements [Plugin]. What was handed over is stored first.
+// Close implements [Plugin]. What was handed over is stored first, and calls
+// under way end by themselves.
 func (b *Blocking) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closed = true
@@ -101,8 +108,8 @@ func (b *Blocking) Close(ctx context.Context) error {
 	}
 	b.mu.Unlock()
 	drained := make(chan struct{})
-	go func() { // ends when the last ledger is drained
-		b.draining.Wait()
+	go func() { // ends when the last ledger is drained and the last call has ended
+		b.busy.Wait()
 		close(drained)
 	}()
 	select {
@@ -120,34 +127,47 @@ func (b *Blocking) Close(ctx context.Context) error {
 
 // Create implements [LedgerStore].
 func (b *Blocking) Create(ctx context.Context, options CreateOptions) (LedgerWriter, error) {
-	if err := b.usable(ctx); err != nil {
+	if err := b.enter(ctx); err != nil {
 		return nil, err
 	}
+	defer b.busy.Done()
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
+	under := &creation{}
+	b.mu.Lock()
+	b.creating[under] = struct{}{}
+	b.mu.Unlock()
 	var id LedgerID
 	err := guarded(func() (err error) {
 		id, err = b.store.Create(ctx, options)
 		return err
 	})
-	if err != nil {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.creating, under)
+	switch {
+	case err != nil:
 		return nil, err
+	case b.closed:
+		return nil, ErrClosed
+	case slices.Contains(under.opened, id):
+		// Whoever was quicker may have closed it for good.
+		return nil, fmt.Errorf("%w: ledger %d was opened by somebody else before its writer; create another one", ErrUnavailable, id)
 	}
 	l := newBlockingLedger(b, id)
 	l.publish(LedgerState{LastConfirmed: NoEntry})
 	l.refusal, l.handles = nil, 1
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return nil, ErrClosed
-	}
 	b.ledgers[id] = l
 	return &blockingWriter{blockingReader: blockingReader{ledger: l}}, nil
 }
 
 // Open implements [LedgerStore].
 func (b *Blocking) Open(ctx context.Context, id LedgerID, mode OpenMode) (LedgerReader, error) {
+	if err := b.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer b.busy.Done()
 	l, err := b.acquire(ctx, id)
 	if err != nil {
 		return nil, err
@@ -163,6 +183,10 @@ func (b *Blocking) Open(ctx context.Context, id LedgerID, mode OpenMode) (Ledger
 
 // Delete implements [LedgerStore].
 func (b *Blocking) Delete(ctx context.Context, id LedgerID) error {
+	if err := b.enter(ctx); err != nil {
+		return err
+	}
+	defer b.busy.Done()
 	l, err := b.acquire(ctx, id)
 	if err != nil {
 		return err
@@ -186,9 +210,10 @@ func (b *Blocking) Delete(ctx context.Context, id LedgerID) error {
 
 // List implements [LedgerStore].
 func (b *Blocking) List(ctx context.Context, after LedgerID, limit int) (ids []LedgerID, err error) {
-	if err := b.usable(ctx); err != nil {
+	if err := b.enter(ctx); err != nil {
 		return nil, err
 	}
+	defer b.busy.Done()
 	if limit < 1 {
 		return nil, fmt.Errorf("%w: limit %d", ErrInvalid, limit)
 	}
@@ -202,25 +227,30 @@ func (b *Blocking) List(ctx context.Context, after LedgerID, limit int) (ids []L
 	return ids, nil
 }
 
-func (b *Blocking) usable(ctx context.Context) error {
+// enter begins a call, which Close waits for. Whoever got nil calls busy.Done.
+func (b *Blocking) enter(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return ErrClosed
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b.busy.Add(1)
+	return nil
 }
 
 // acquire returns the ledger with one more handle. Whoever got it calls release.
 func (b *Blocking) acquire(ctx context.Context, id LedgerID) (*blockingLedger, error) {
-	if err := b.usable(ctx); err != nil {
-		return nil, err
-	}
 	b.mu.Lock()
 	l := b.ledgers[id]
 	if l == nil {
 		l = newBlockingLedger(b, id)
 		b.ledgers[id] = l
+		for c := range b.creating {
+			c.opened = append(c.opened, id)
+		}
 	}
 	l.handles++
 	b.mu.Unlock()

@@ -34,9 +34,10 @@ func (r *blockingReader) read(ctx context.Context, want Range) ([][]byte, error)
 	if r.closed.Load() {
 		return nil, l.wrap(ErrClosed)
 	}
-	if err := l.owner.usable(ctx); err != nil {
+	if err := l.owner.enter(ctx); err != nil {
 		return nil, err
 	}
+	defer l.owner.busy.Done()
 	if l.gone.Load() {
 		return nil, l.wrap(ErrLedgerNotFound)
 	}
@@ -107,9 +108,10 @@ func (w *blockingWriter) Seal(ctx context.Context) (EntryID, error) {
 	if w.closed.Load() {
 		return NoEntry, l.wrap(ErrClosed)
 	}
-	if err := l.owner.usable(ctx); err != nil {
+	if err := l.owner.enter(ctx); err != nil {
 		return NoEntry, err
 	}
+	defer l.owner.busy.Done()
 	l.stop(ErrClosed)
 	if err := l.settle(ctx); err != nil {
 		return NoEntry, err

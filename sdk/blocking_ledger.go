@@ -8,11 +8,13 @@ import (
 	"sync/atomic"
 )
 
-// The limits of the adds that a [Blocking] joins for one call of its store,
-// and keeps waiting for one ledger.
+// The limits of the adds that a [Blocking] joins for one call of its store, in
+// bytes, and keeps waiting for one ledger, in bytes and, as entries may be
+// empty, in batches.
 const (
 	blockingJoin    = 1 << 20
 	blockingPending = 64 << 20
+	blockingBatches = 1 << 16
 )
 
 // blockingLedger is the state that all handles of one ledger share.
@@ -79,7 +81,7 @@ func (l *blockingLedger) add(batch Batch) error {
 	l.next += EntryID(len(r.batch.Entries))
 	if !l.running {
 		l.running = true
-		l.owner.draining.Add(1)
+		l.owner.busy.Add(1)
 		go l.drain()
 	}
 	return nil
@@ -106,15 +108,16 @@ func (l *blockingLedger) refuses(batch Batch, size int, tooLarge error) error {
 	if tooLarge != nil {
 		return l.wrap(tooLarge)
 	}
-	if l.bytes+size > blockingPending && len(l.queue) > 0 {
-		return l.wrap(fmt.Errorf("%w: %d bytes are waiting, the limit is %d", ErrBusy, l.bytes, blockingPending))
+	if l.bytes+size > blockingPending && len(l.queue) > 0 || len(l.queue) >= blockingBatches {
+		return l.wrap(fmt.Errorf("%w: %d batches of %d bytes are waiting, the limits are %d and %d",
+			ErrBusy, len(l.queue), l.bytes, blockingBatches, blockingPending))
 	}
 	return nil
 }
 
 // drain stores what is queued, until nothing is.
 func (l *blockingLedger) drain() {
-	defer l.owner.draining.Done()
+	defer l.owner.busy.Done()
 	for {
 		l.mu.Lock()
 		taken := l.take()

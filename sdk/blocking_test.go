@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 
@@ -27,13 +28,18 @@ type oddStore struct {
 	appended func(first sdk.EntryID) error
 	read     func() ([][]byte, error)
 	created  func()
+	made     func(sdk.LedgerID) // called before the adapter hears of the ledger
 }
 
 func (s *oddStore) Create(ctx context.Context, options sdk.CreateOptions) (sdk.LedgerID, error) {
 	if s.created != nil {
 		s.created()
 	}
-	return s.mapStore.Create(ctx, options)
+	id, err := s.mapStore.Create(ctx, options)
+	if s.made != nil {
+		s.made(id)
+	}
+	return id, err
 }
 
 func (s *oddStore) Append(id sdk.LedgerID, first sdk.EntryID, entries [][]byte) error {
@@ -172,23 +178,111 @@ func TestBlockingJoinsWhatGathers(t *testing.T) {
 }
 
 func TestBlockingSaysBusy(t *testing.T) {
-	hold := make(chan struct{})
-	w := writerOf(t, odd(&oddStore{appended: func(sdk.EntryID) error { <-hold; return nil }}))
-	big := make([]byte, 8<<20)
-	var busy bool
-	outcomes := make(chan error, 20)
-	for i := range 20 {
-		w.Append(sdk.Batch{First: sdk.EntryID(i), Entries: [][]byte{big}, Done: func(_ sdk.EntryID, err error) { outcomes <- err }})
+	for _, c := range []struct {
+		name    string
+		entry   []byte
+		batches int
+	}{
+		{"bytes", make([]byte, 8<<20), 20},
+		{"empty entries", nil, 70_000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			hold := make(chan struct{})
+			w := writerOf(t, odd(&oddStore{appended: func(sdk.EntryID) error { <-hold; return nil }}))
+			var busy bool
+			outcomes := make(chan error, c.batches)
+			for i := range c.batches {
+				w.Append(sdk.Batch{First: sdk.EntryID(i), Entries: [][]byte{c.entry}, Done: func(_ sdk.EntryID, err error) { outcomes <- err }})
+			}
+			close(hold)
+			for range c.batches {
+				err := <-outcomes
+				if err != nil && !errors.Is(err, sdk.ErrBusy) {
+					t.Fatal(err)
+				}
+				busy = busy || err != nil
+			}
+			if !busy {
+				t.Errorf("%d batches of %d bytes were queued", c.batches, len(c.entry))
+			}
+		})
 	}
-	close(hold)
-	for range 20 {
-		err := <-outcomes
-		if err != nil && !errors.Is(err, sdk.ErrBusy) {
+}
+
+// Who opens a ledger between its making in the store and its writer fences the
+// writer, also when the handle is closed again.
+func TestBlockingFencesTheWriterOfALedgerBeingMade(t *testing.T) {
+	ctx := context.Background()
+	s := &oddStore{}
+	b := odd(s)
+	t.Cleanup(func() { b.Close(ctx) })
+	s.made = func(id sdk.LedgerID) {
+		r, err := b.Open(ctx, id, sdk.OpenRecover)
+		if err != nil {
 			t.Fatal(err)
 		}
-		busy = busy || err != nil
+		if !r.State().Closed {
+			t.Error("recovery left the ledger open")
+		}
+		r.Close()
 	}
-	if !busy {
-		t.Error("160 MiB were queued")
+	if w, err := b.Create(ctx, sdk.CreateOptions{}); !errors.Is(err, sdk.ErrUnavailable) {
+		t.Fatalf("a recovered ledger got the writer %v, %v", w, err)
 	}
+	s.made = nil
+	if outcomes := appendAll(writerOf(t, b), 1); outcomes[0] != nil {
+		t.Errorf("the next ledger: %v", outcomes[0])
+	}
+}
+
+// closableStore notes when it is closed.
+type closableStore struct {
+	oddStore
+	closed chan struct{}
+}
+
+func (s *closableStore) Close() error {
+	close(s.closed)
+	return nil
+}
+
+// An author need not guard against calls during Close or after it.
+func TestBlockingClosesTheStoreLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &closableStore{closed: make(chan struct{})}
+		s.ledgers = map[sdk.LedgerID]*mapLedger{}
+		b := sdk.NewBlocking(s, sdk.Info{Name: "closable", Version: "1"})
+		w := writerOf(t, b)
+		appendAll(w, 1)
+		hold := make(chan struct{})
+		s.read = func() ([][]byte, error) {
+			<-hold
+			return [][]byte{[]byte("x")}, nil
+		}
+		read, closed := make(chan error, 1), make(chan error, 1)
+		go w.Read(t.Context(), sdk.Range{}, func(_ [][]byte, err error) { read <- err })
+		synctest.Wait()
+		go func() { closed <- b.Close(t.Context()) }()
+		synctest.Wait()
+		select {
+		case <-s.closed:
+			t.Error("the store was closed during a read")
+		default:
+		}
+		w.Read(t.Context(), sdk.Range{}, func(_ [][]byte, err error) {
+			if !errors.Is(err, sdk.ErrClosed) {
+				t.Errorf("a read during Close: %v", err)
+			}
+		})
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := b.Close(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("Close that may not wait: %v", err)
+		}
+		close(hold)
+		if err := errors.Join(<-read, <-closed); err != nil {
+			t.Error(err)
+		}
+		<-s.closed
+	})
 }
