@@ -172,7 +172,7 @@ func TestCursorAnswers(t *testing.T) {
 		f := startFake(t)
 		f.stations(func(s *station) error {
 			s.until(func() bool { return len(s.acks) == 3 })
-			s.send(answered(s.acks[0], nil), answered(s.acks[1], reason.ErrPositionInvalid), answered(s.acks[2], nil))
+			s.send(answered(s.acks[1], reason.ErrPositionInvalid), answered(s.acks[2], nil)) // the first one went well
 			return s.linger()
 		})
 		c := f.dial(Options{})

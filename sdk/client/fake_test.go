@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/tidemark-engine/tidemark/sdk"
@@ -87,6 +88,7 @@ func (f *fake) start() {
 	} else {
 		options = append(options, grpc.MaxRecvMsgSize(math.MaxInt32))
 	}
+	options = append(options, grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: wire.MinClientPing, PermitWithoutStream: true}))
 	options = append(options, grpc.StreamInterceptor(func(service any, s grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		return wire.Status(handler(service, s), nil).Err()
 	}))
@@ -360,12 +362,15 @@ func (o *outcomes) count() (stored, duplicates, failed int) {
 	return stored, duplicates, failed
 }
 
-// send sends n numbered messages without waiting.
+// send sends n numbered messages without waiting. They are large enough for many
+// frames.
 func send(t testing.TB, p *Producer, from, n int) *outcomes {
 	t.Helper()
 	o := &outcomes{}
 	for i := range n {
-		if err := p.SendAsync(ctx(), text("%d", from+i), o.note); err != nil {
+		m := text("%d", from+i)
+		m.Key = make([]byte, 1000)
+		if err := p.SendAsync(ctx(), m, o.note); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -52,6 +52,36 @@ func TestFlushWaitsForCallbacks(t *testing.T) {
 	}
 }
 
+// Flush waits for callbacks also when the producer is closed meanwhile and has
+// nothing left.
+func TestFlushWhileClosing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		c := f.dial(Options{})
+		defer f.close(c)
+		p := f.producer(c, ProducerOptions{})
+		end := make(chan struct{})
+		var ran bool
+		if err := p.SendAsync(ctx(), text("0"), func(Receipt, error) { <-end; ran = true }); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		flushed := make(chan error)
+		go func() { flushed <- p.Flush(ctx()) }()
+		synctest.Wait()
+		over, cancel := context.WithCancel(ctx())
+		cancel()
+		if err := p.Close(over); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		synctest.Wait()
+		close(end)
+		if err := <-flushed; err != nil || !ran {
+			t.Errorf("%v, ran: %v", err, ran)
+		}
+	})
+}
+
 func TestFlushAndSendEndWithTheirContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t)
@@ -228,6 +258,7 @@ func TestFramesFitTheServer(t *testing.T) {
 				}
 			}
 		}
+		send(t, producers[0], 0, 300)
 		for _, size := range []int{64<<10 - 1200, 10, 50_000, 20_000} {
 			if _, err := producers[0].Send(ctx(), message.Message{Payload: make([]byte, size)}); err != nil {
 				t.Errorf("%d bytes: %v", size, err)

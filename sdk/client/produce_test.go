@@ -34,9 +34,10 @@ func TestEachMessageOnceWhenStreamsBreak(t *testing.T) {
 		for _, afterStore := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					f := startFake(t)
+					f := startFake(t, func(f *fake) { f.maxFrame = 64 << 10 })
 					c := f.dial(Options{})
 					defer f.close(c)
+					began := time.Now()
 					if afterStore {
 						f.set(func(f *fake) { f.beforeAnswer = breaker(f, 3, anew) })
 					} else {
@@ -56,8 +57,8 @@ func TestEachMessageOnceWhenStreamsBreak(t *testing.T) {
 							t.Fatalf("answer %d is about sequence %d", i, r.Sequence)
 						}
 					}
-					if f.streams != 4 {
-						t.Errorf("%d streams for 3 breaks", f.streams)
+					if took := time.Since(began); f.streams != 4 || !anew && took != 3*firstPause {
+						t.Errorf("%d streams for 3 breaks, in %v", f.streams, took)
 					}
 				})
 			})

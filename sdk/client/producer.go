@@ -54,9 +54,8 @@ type Producer struct {
 	broken   error // why it is of no use any more
 	isClosed bool
 	// retrying is since when nothing goes through; zero: it does.
-	retrying  time.Time
-	pause     pause
-	isWaiting bool // for the pause between two tries
+	retrying time.Time
+	pause    pause // between two tries
 
 	next     uint64 // the sequence of the next message
 	accepted uint64 // the highest sequence that was taken

@@ -197,6 +197,10 @@ func TestReaderGivesUp(t *testing.T) {
 				t.Errorf("%v after %d tries", err, tries)
 			}
 		}
+		f.read = func(_ int, _ *tidemarkv1.ReadRequest, s readSender) error { return s.Send(endFrame(shutdown, 0)) }
+		if err := only(c.Reader("demo", ReadOptions{}).Batches(ctx())); !errors.Is(err, sdk.ErrUnavailable) {
+			t.Errorf("a server that always shuts down: %v", err)
+		}
 		f.read = func(_ int, _ *tidemarkv1.ReadRequest, s readSender) error {
 			damaged := run(0, 2)
 			damaged.Runs[0].Count = 3

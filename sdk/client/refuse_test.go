@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/tidemark-engine/tidemark/sdk"
 	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
@@ -62,7 +63,7 @@ func TestRefusedMessageAmongOthers(t *testing.T) {
 	for name, anonymous := range map[string]bool{"named": false, "anonymous": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := startFake(t)
+				f := startFake(t, func(f *fake) { f.maxFrame = 64 << 10 })
 				f.onBatch = func(b *tidemarkv1.ProduceBatch) error {
 					if b.GetFirstSequence()%10 == 0 {
 						return fmt.Errorf("sequence %d: %w", b.GetFirstSequence(), sdk.ErrTooLarge)
@@ -71,6 +72,7 @@ func TestRefusedMessageAmongOthers(t *testing.T) {
 				}
 				c := f.dial(Options{})
 				defer f.close(c)
+				began := time.Now()
 				p := f.producer(c, ProducerOptions{MaxBatchMessages: 1, Anonymous: anonymous})
 				o := send(t, p, 1, 100)
 				if err := p.Flush(ctx()); err != nil {
@@ -83,6 +85,12 @@ func TestRefusedMessageAmongOthers(t *testing.T) {
 					if refused := (i+1)%10 == 0; refused != errors.Is(err, sdk.ErrTooLarge) || errors.Is(err, sdk.ErrUnknownOutcome) {
 						t.Errorf("message %d: %v", i+1, err)
 					}
+				}
+				if _, err := p.Send(ctx(), text("one more")); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(began); took > 0 || f.streams != 1 {
+					t.Errorf("it took %v and %d streams", took, f.streams)
 				}
 				last := uint64(0)
 				for _, s := range f.stored {
@@ -126,6 +134,51 @@ func TestPassingFailureIsSentAgain(t *testing.T) {
 		wantNumbered(t, f.all(), 20)
 		if stored, _, failed := o.count(); stored != 20 || failed > 0 {
 			t.Errorf("%d stored, %d failed: %v", stored, failed, o.errs)
+		}
+	})
+}
+
+// Each trouble has its own pauses and its own time: what went well in between
+// counts.
+func TestTroublesAreApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		c := f.dial(Options{RetryFor: time.Minute})
+		defer f.close(c)
+		failed := map[uint64]bool{}
+		f.set(func(f *fake) {
+			f.onBatch = func(b *tidemarkv1.ProduceBatch) error {
+				if first := b.GetFirstSequence(); first%2 == 0 && !failed[first] {
+					failed[first] = true
+					return sdk.ErrUnavailable
+				}
+				return nil
+			}
+		})
+		p := f.producer(c, ProducerOptions{})
+		for i := range 10 {
+			began := time.Now()
+			if _, err := p.Send(ctx(), text("%d", i)); err != nil || time.Since(began) != time.Duration(i%2)*firstPause {
+				t.Errorf("message %d: %v after %v", i, err, time.Since(began))
+			}
+			time.Sleep(time.Hour)
+		}
+		for _, onItsWay := range []int{1, 0, 1} { // with 0 only the connection notices
+			hang := make(chan struct{})
+			f.set(func(f *fake) { f.beforeAnswer = func(*tidemarkv1.ProduceRequest) error { <-hang; return nil } })
+			o := send(t, p, 10, onItsWay)
+			synctest.Wait()
+			f.stop()
+			close(hang)
+			f.set(func(f *fake) { f.beforeAnswer = nil })
+			time.AfterFunc(40*time.Second, f.start)
+			if err := p.Flush(ctx()); err != nil {
+				t.Error(err)
+			}
+			if _, _, failed := o.count(); failed > 0 {
+				t.Error(o.errs)
+			}
+			time.Sleep(time.Hour)
 		}
 	})
 }

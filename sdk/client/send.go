@@ -150,7 +150,7 @@ func (p *Producer) due(full bool) {
 
 // touch tells the link that there is something to send. Callers hold the lock.
 func (p *Producer) touch() {
-	if p.dirty || p.session == 0 || p.isWaiting || !p.openToSend && (!p.isOpen || p.draining) {
+	if p.dirty || p.session == 0 || !p.openToSend && (!p.isOpen || p.draining) {
 		return
 	}
 	p.dirty = true

@@ -18,7 +18,7 @@ func (p *Producer) fill(frame *tidemarkv1.ProduceRequest, room int) (size int, m
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dirty = false
-	if p.session == 0 || p.isWaiting {
+	if p.session == 0 {
 		return 0, false
 	}
 	fits := func(cost int) bool {
@@ -145,12 +145,10 @@ func (p *Producer) again(failure error) {
 	if p.retrying.IsZero() {
 		p.retrying = time.Now()
 	}
-	p.isWaiting = true
 	time.AfterFunc(p.pause.longer(), func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.isWaiting = false
-		p.restart()
+		p.restart() // unless the next stream has done so
 	})
 }
 
@@ -178,7 +176,7 @@ func (p *Producer) noSession() {
 // restart begins a session on the present stream, if there is one. Callers hold
 // the lock.
 func (p *Producer) restart() {
-	if p.session != 0 || p.isWaiting || p.broken != nil {
+	if p.session != 0 || p.broken != nil {
 		return
 	}
 	if p.session = p.link.session(p); p.session != 0 {
