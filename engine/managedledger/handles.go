@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/tidemark-engine/tidemark/scheduling"
 	"github.com/tidemark-engine/tidemark/sdk"
@@ -23,6 +24,8 @@ type handles struct {
 	executor scheduling.Executor
 	// ctx ends the opens in flight when the managed ledger closes.
 	ctx context.Context
+	// limit is how long an open may take; 0 means for ever.
+	limit func() time.Duration
 
 	// mu guards all below. No callback runs while it is held.
 	mu       sync.Mutex
@@ -42,8 +45,8 @@ type readHandle struct {
 }
 
 // init prepares the handles; ctx ends the opens in flight.
-func (h *handles) init(ctx context.Context, store sdk.LedgerStore, executor scheduling.Executor) {
-	h.ctx, h.store, h.executor = ctx, store, executor
+func (h *handles) init(ctx context.Context, store sdk.LedgerStore, executor scheduling.Executor, limit func() time.Duration) {
+	h.ctx, h.store, h.executor, h.limit = ctx, store, executor, limit
 }
 
 // get passes the handle of a ledger to done: the writer's for the open ledger,
@@ -89,7 +92,13 @@ func (h *handles) get(id sdk.LedgerID, done readerFunc) {
 // this managed ledger knows, so that changes nothing, and it makes the store
 // find its true end.
 func (r *readHandle) Run() {
-	reader, err := r.set.store.Open(r.set.ctx, r.id, sdk.OpenRecover)
+	ctx := r.set.ctx
+	if limit := r.set.limit(); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	reader, err := r.set.store.Open(ctx, r.id, sdk.OpenRecover)
 	if err != nil {
 		err = fmt.Errorf("open ledger %d for reading: %w", r.id, err)
 	}

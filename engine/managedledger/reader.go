@@ -72,7 +72,7 @@ type reader struct {
 }
 
 // begin makes the record of a read, which the caller then starts.
-func (r *reader) begin(ctx context.Context, max Max, o ReadOptions, done func(ReadResult, error)) (*readOp, error) {
+func (r *reader) begin(max Max, o ReadOptions, done func(ReadResult, error)) (*readOp, error) {
 	if max.Entries < 1 || max.Bytes < 0 {
 		return nil, fmt.Errorf("%w: a read of at most %d entries and %d bytes", sdk.ErrInvalid, max.Entries, max.Bytes)
 	}
@@ -90,14 +90,14 @@ func (r *reader) begin(ctx context.Context, max Max, o ReadOptions, done func(Re
 		op = newReadOp(r)
 	}
 	r.op, r.spare = op, nil
-	op.ctx, op.config, op.max, op.options, op.done = ctx, r.m.config(), max, o, done
+	op.config, op.max, op.options, op.done = r.m.config(), max, o, done
 	op.restart()
 	return op, nil
 }
 
 // readAsync starts a read that ends with a call of done.
 func (r *reader) readAsync(max Max, o ReadOptions, done func(ReadResult, error)) error {
-	op, err := r.begin(nil, max, o, done)
+	op, err := r.begin(max, o, done)
 	if err != nil {
 		return err
 	}
@@ -112,11 +112,11 @@ func (r *reader) readHere(ctx context.Context, max Max, o ReadOptions) (ReadResu
 	if err := ctx.Err(); err != nil {
 		return ReadResult{}, err
 	}
-	op, err := r.begin(ctx, max, o, nil)
+	op, err := r.begin(max, o, nil)
 	if err != nil {
 		return ReadResult{}, err
 	}
-	op.mayBlock = true
+	op.ctx, op.mayBlock = ctx, true
 	op.proceed()
 	for {
 		select {

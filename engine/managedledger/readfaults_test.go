@@ -96,6 +96,31 @@ func TestEveryReadHasATimeLimit(t *testing.T) {
 	})
 }
 
+// A ledger that is never opened ends the reads that wait for it; the next one
+// tries again.
+func TestEveryOpenHasATimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.config.StoreTimeout = 10 * time.Second
+		h.close(h.open("log"))
+		m := h.open("log")
+		h.add(m, "one")
+		h.close(m)
+		m = h.open("log")
+		h.ledgers.Next(scripted.Open, scripted.Step{Hold: scripted.NewGate()})
+		c := h.cursor(m, "c")
+		began := time.Now()
+		if _, err := c.Read(h.ctx(), Max{Entries: 1}); !errors.Is(err, sdk.ErrUnavailable) {
+			t.Errorf("read: %v", err)
+		}
+		if d := time.Since(began); d != h.config.StoreTimeout {
+			t.Errorf("ended after %s", d)
+		}
+		equal(t, "read again", texts(h.readAll(c, 1)), []string{"one"})
+		h.close(m)
+	})
+}
+
 // Confirmed entries go into the cache while somebody reads, and for a while
 // after.
 func TestCachedWhileSomebodyReads(t *testing.T) {

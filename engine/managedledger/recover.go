@@ -72,7 +72,7 @@ func newManagedLedger(name string, s Settings, c Config) *ManagedLedger {
 	m.work, m.cancelWork = context.WithCancel(context.Background())
 	m.configured.Store(&c)
 	m.intake.limit(c.MaxPendingEntries, c.MaxPendingBytes)
-	m.handles.init(m.ctx, s.Ledgers, s.Executor)
+	m.handles.init(m.ctx, s.Ledgers, s.Executor, func() time.Duration { return m.config().StoreTimeout })
 	m.cursors.init(m)
 	return m
 }
