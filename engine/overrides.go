@@ -81,6 +81,18 @@ func change(overrides, changes map[string]string) map[string]string {
 	return next
 }
 
+// spell writes overrides as people write them.
+func spell(overrides map[string]string) string {
+	var words []string
+	for _, key := range slices.Sorted(maps.Keys(overrides)) {
+		words = append(words, key+"="+overrides[key])
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, " ")
+}
+
 // overridesIn picks the overrides out of a managed ledger's properties.
 func overridesIn(properties map[string]string) map[string]string {
 	overrides := map[string]string{}

@@ -35,7 +35,7 @@ func (e *Engine) CreateTopic(ctx context.Context, name string, o TopicOptions) (
 		return nil, err
 	}
 	if have := t.Overrides(); !maps.Equal(have, overrides) {
-		return nil, fmt.Errorf("topic %q: %w: it has %v, asked for was %v; change those of the topic that is there", name, ErrTopicExists, have, overrides)
+		return nil, fmt.Errorf("topic %q: %w: it has %s, asked for was %s; change those of the topic that is there", name, ErrTopicExists, spell(have), spell(overrides))
 	}
 	return t, nil
 }
