@@ -48,7 +48,7 @@ func (sh *shell) onCursor(use, short string, more []string, do func(ctx context.
 }
 
 func cursorTable(t *table, cursors []cursorView) {
-	t.head("cursor", "acknowledged up to", "reads at", "backlog", "connected")
+	t.head("cursor", "mark-delete", "read position", "backlog", "connected")
 	for _, c := range cursors {
 		t.row(c.Name, c.MarkDelete, c.ReadPosition, humanize.Comma(c.Backlog), c.Connected)
 	}

@@ -11,7 +11,7 @@ import (
 
 func newDump(sh *shell) *cobra.Command {
 	var from string
-	var limit uint64
+	var limit entryCount
 	c := sh.onTopic("dump", "Write all about a topic and its entries as lines of JSON", func(ctx context.Context, c *client.Client, topic string) error {
 		start, err := parseStart(from)
 		if err != nil {
@@ -21,7 +21,7 @@ func newDump(sh *shell) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		out := &entryOutput{out: bufio.NewWriterSize(sh.out, readBuffer), left: limit}
+		out := &entryOutput{out: bufio.NewWriterSize(sh.out, readBuffer), left: uint64(limit)}
 		if err := writeJSONLine(out.out, map[string]topicView{"topic": viewTopic(t)}); err != nil {
 			return err
 		}
@@ -34,6 +34,6 @@ func newDump(sh *shell) *cobra.Command {
 describe says, then every entry with its position, publish time, producer,
 sequence, key, attributes and payload (bytes in base64). Nothing is changed.`
 	c.Flags().StringVar(&from, "from", "earliest", "where to begin: "+startUsage)
-	c.Flags().Uint64VarP(&limit, "limit", "n", 0, "end after `N` entries; 0 means no limit")
+	c.Flags().VarP(&limit, "limit", "n", "end after `N` entries; 0 means no limit")
 	return c
 }

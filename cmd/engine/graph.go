@@ -19,7 +19,7 @@ import (
 	"github.com/tidemark-engine/tidemark/sdk"
 )
 
-// graph is the one graph of the daemon: store, engine, server, front door, in
+// graph is the one graph of the daemon: store, engine, server, listeners, in
 // the order in which they open.
 func graph(d *daemon) fx.Option {
 	c := d.config
@@ -30,7 +30,7 @@ func graph(d *daemon) fx.Option {
 		d.part("store", c.Shutdown.Store, fx.Provide(openStore)),
 		d.part("engine", c.Shutdown.Engine, engine.Module()),
 		d.part("server", c.Shutdown.Streams, fx.Provide(openServer)),
-		d.part("front door", time.Second, fx.Provide(func(life fx.Lifecycle, s *server.Server) *door { return newDoor(life, s, d) })),
+		d.part("listeners", time.Second, fx.Provide(func(life fx.Lifecycle, s *server.Server) *door { return newDoor(life, s, d) })),
 		fx.Populate(&d.engine, &d.door),
 	)
 }

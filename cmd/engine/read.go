@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,22 @@ type readFlags struct {
 	cursor  string
 	from    string
 	follow  bool
-	limit   uint64
+	limit   entryCount
+}
+
+// entryCount is a flag that is a number of entries.
+type entryCount uint64
+
+func (n *entryCount) String() string { return strconv.FormatUint(uint64(*n), 10) }
+func (n *entryCount) Type() string   { return "N" }
+
+func (n *entryCount) Set(text string) error {
+	count, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return errors.New("a number of entries is a whole number from 0")
+	}
+	*n = entryCount(count)
+	return nil
 }
 
 func newRead(sh *shell) *cobra.Command {
@@ -55,7 +71,7 @@ attributes if it has them, and the payload in base64.`,
 			if sh.output == "json" {
 				write = nil
 			}
-			out := &entryOutput{out: bufio.NewWriterSize(sh.out, readBuffer), frame: write, left: flags.limit}
+			out := &entryOutput{out: bufio.NewWriterSize(sh.out, readBuffer), frame: write, left: uint64(flags.limit)}
 			return sh.withPatience(cmd.Context(), &flags.retry, func(c *client.Client) error {
 				return sh.read(cmd.Context(), c, arguments[0], start, flags, out)
 			})
@@ -66,7 +82,7 @@ attributes if it has them, and the payload in base64.`,
 	f.StringVar(&flags.cursor, "cursor", "", "`NAME` of the cursor to read through")
 	f.StringVar(&flags.from, "from", "earliest", "where to begin, or where a new cursor begins: "+startUsage)
 	f.BoolVarP(&flags.follow, "follow", "f", false, "go on with what comes")
-	f.Uint64VarP(&flags.limit, "limit", "n", 0, "end after `N` entries; 0 means no limit")
+	f.VarP(&flags.limit, "limit", "n", "end after `N` entries; 0 means no limit")
 	f.StringVar(&flags.framing, "framing", "line", "how entries stand in the output: `line`, or length (four bytes, the highest first, before each)")
 	c.RegisterFlagCompletionFunc("framing", cobra.FixedCompletions(framings(), cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -77,7 +93,7 @@ attributes if it has them, and the payload in base64.`,
 func (sh *shell) read(ctx context.Context, c *client.Client, topic string, start client.Start, flags readFlags, out *entryOutput) error {
 	var err error
 	if flags.cursor == "" {
-		reader := c.Reader(topic, client.ReadOptions{From: start, Follow: flags.follow, MaxEntries: flags.limit})
+		reader := c.Reader(topic, client.ReadOptions{From: start, Follow: flags.follow, MaxEntries: uint64(flags.limit)})
 		err = sh.copyBatches(reader.Batches(ctx), flags.follow, out, func(sdk.Position) error { return nil })
 	} else {
 		err = sh.readCursor(ctx, c, topic, start, flags, out)

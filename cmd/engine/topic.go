@@ -12,7 +12,10 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/tidemark-engine/tidemark/engine"
 	"github.com/tidemark-engine/tidemark/sdk/client"
+	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
+	"github.com/tidemark-engine/tidemark/sdk/reason"
 )
 
 func newTopic(sh *shell) *cobra.Command {
@@ -63,20 +66,58 @@ func newTopicCreate(sh *shell) *cobra.Command {
 	return &cobra.Command{
 		Use:   "create TOPIC [KEY=VALUE...]",
 		Short: "Create a topic, with settings of its own if given",
-		Args:  named(1, cobra.MinimumNArgs(1)),
+		Long: `Creates a topic, with settings of its own if given. One that is there already is
+no error, unless settings are given that it does not have.`,
+		Args: named(1, cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			overrides, err := assignments(arguments[1:])
 			if err != nil {
 				return err
 			}
 			return sh.withClient(cmd.Context(), func(c *client.Client) error {
-				if err := c.CreateTopic(cmd.Context(), arguments[0], overrides); err != nil {
-					return err
-				}
-				return sh.done(done{Topic: arguments[0], Done: "created"}, "topic "+arguments[0]+" is there")
+				return sh.createTopic(cmd.Context(), c, arguments[0], overrides)
 			})
 		},
 	}
+}
+
+// createTopic makes a topic. One that is there may have got settings since it
+// was made: that is an error only if others were asked for.
+func (sh *shell) createTopic(ctx context.Context, c *client.Client, topic string, overrides map[string]string) error {
+	err := c.CreateTopic(ctx, topic, overrides)
+	if errors.Is(err, reason.ErrTopicExists) {
+		if there, errThere := c.DescribeTopic(ctx, topic); errThere == nil && hasSettings(there.GetSettings(), overrides) {
+			return sh.done(done{Topic: topic, Done: "unchanged"}, "topic "+topic+" is there already, with settings of its own")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return sh.done(done{Topic: topic, Done: "created"}, "topic "+topic+" is there")
+}
+
+// hasSettings says whether a topic has all these settings of its own, compared
+// by what they mean: 7d is 168h.
+func hasSettings(settings map[string]*tidemarkv1.Setting, wanted map[string]string) bool {
+	own := map[string]string{}
+	for key, setting := range settings {
+		if setting.GetFrom() == "topic" {
+			own[key] = setting.GetValue()
+		}
+	}
+	both := maps.Clone(own)
+	for key, text := range wanted {
+		text = strings.TrimSpace(text)
+		if _, has := own[key]; has != (text != "") { // an empty text stands for none of its own
+			return false
+		}
+		if text != "" {
+			both[key] = text
+		}
+	}
+	is, errIs := engine.DefaultTopicConfig().With(own)
+	wants, errWants := engine.DefaultTopicConfig().With(both)
+	return errIs == nil && errWants == nil && is == wants
 }
 
 func newTopicList(sh *shell) *cobra.Command {
@@ -194,12 +235,23 @@ effect, or none.`,
 }
 
 func newTopicDelete(sh *shell) *cobra.Command {
-	return sh.onTopic("delete", "Remove a topic with all its entries and cursors", func(ctx context.Context, c *client.Client, topic string) error {
+	var ifExists bool
+	c := sh.onTopic("delete", "Remove a topic with all its entries and cursors", func(ctx context.Context, c *client.Client, topic string) error {
+		_, errThere := c.DescribeTopic(ctx, topic)
+		// Also one that is not there: a delete that was cut off may have left some.
 		if err := c.DeleteTopic(ctx, topic); err != nil {
 			return err
 		}
+		switch missing := errors.Is(errThere, reason.ErrTopicNotFound); {
+		case missing && !ifExists:
+			return reason.Error(reason.TopicNotFound, "topic "+topic+" is not there")
+		case missing:
+			return sh.done(done{Topic: topic, Done: "unchanged"}, "topic "+topic+" was not there")
+		}
 		return sh.done(done{Topic: topic, Done: "deleted"}, "topic "+topic+" is gone")
 	})
+	c.Flags().BoolVar(&ifExists, "if-exists", false, "one that is not there is no error")
+	return c
 }
 
 func newTopicTerminate(sh *shell) *cobra.Command {
