@@ -25,6 +25,7 @@ func inMemory(fs vfs.FS) pebble.Options {
 
 // S-004: what is acknowledged under defaults is on stable storage.
 func TestS004AcknowledgedEntriesSurviveAPowerCut(t *testing.T) {
+	t.Parallel()
 	disk := vfs.NewCrashableMem()
 	s := mustOpen(t, memDir, pebble.Options{FS: disk})
 	w := mustCreate(t, s)
@@ -39,6 +40,7 @@ func TestS004AcknowledgedEntriesSurviveAPowerCut(t *testing.T) {
 
 // The setting whose name says so does lose entries in a power cut.
 func TestS004AcknowledgeBeforeSyncIsAskedForByName(t *testing.T) {
+	t.Parallel()
 	disk := vfs.NewCrashableMem()
 	s := mustOpen(t, memDir, pebble.Options{FS: disk, AcknowledgeBeforeSync: true})
 	w := mustCreate(t, s)

@@ -79,6 +79,7 @@ func flip(at int) func([]byte) []byte {
 // the end of a ledger. The last sync of the log alone cannot be told from a
 // torn tail: nothing behind it says that it was whole.
 func TestS042OneFlippedBit(t *testing.T) {
+	t.Parallel()
 	dir, closed, open, last := written(t, 250)
 	var candidates []string
 	for _, part := range []string{".sst", ".log", "MANIFEST"} {
@@ -107,6 +108,7 @@ func TestS042OneFlippedBit(t *testing.T) {
 
 // S-032: damage of the last block is not taken for the end of the ledger.
 func TestS032RecoveryDoesNotCloseADamagedLedgerEarly(t *testing.T) {
+	t.Parallel()
 	live := t.TempDir()
 	s := mustOpen(t, live, small())
 	w := mustCreate(t, s)
@@ -136,6 +138,7 @@ func TestS032RecoveryDoesNotCloseADamagedLedgerEarly(t *testing.T) {
 
 // S-043: a missing table file is told at the start, by name.
 func TestS043AMissingTableFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := mustOpen(t, dir, small())
 	fill(t, mustCreate(t, s), 0, 249, 1000)
@@ -158,6 +161,7 @@ func TestS043AMissingTableFile(t *testing.T) {
 
 // S-044: damage in the first of several logs is not passed over.
 func TestS044DamageInTheFirstOfSeveralLogs(t *testing.T) {
+	t.Parallel()
 	live := t.TempDir()
 	var f faults
 	o := small()
@@ -181,6 +185,7 @@ func TestS044DamageInTheFirstOfSeveralLogs(t *testing.T) {
 // S-036, S-037, S-041, S-048: a torn tail is cut, whatever it looks like, and
 // the second start after it works too.
 func TestS036S037S041S048ATornTailIsCut(t *testing.T) {
+	t.Parallel()
 	huge := binary.LittleEndian.AppendUint32(nil, 0xffffffff)
 	for name, tear := range map[string]func([]byte, int) []byte{
 		"cut by 7":               func(c []byte, end int) []byte { return c[:end-7] },
@@ -217,6 +222,7 @@ func TestS036S037S041S048ATornTailIsCut(t *testing.T) {
 
 // S-048: a huge length in the middle is damage, and allocates nothing.
 func TestS048AHugeLengthInTheMiddle(t *testing.T) {
+	t.Parallel()
 	dir, closed, open, last := written(t, 100)
 	logs := files(t, dir, ".log")
 	for at := 1000; at < 60000; at += 7777 {
@@ -234,6 +240,7 @@ func TestS048AHugeLengthInTheMiddle(t *testing.T) {
 // S-045, S-046: damaged or missing files of the database itself are an error
 // with what to do, or do no harm. Never a panic, never an empty store.
 func TestS045S046DamagedFilesOfTheDatabase(t *testing.T) {
+	t.Parallel()
 	dir, closed, open, last := written(t, 250)
 	for _, file := range files(t, dir, "") {
 		name := filepath.Base(file)

@@ -20,6 +20,7 @@ const secondProcess = "PEBBLE_TEST_SECOND_PROCESS"
 
 // S-080: a second process is told at once, and by whom; the first goes on.
 func TestS080ASecondProcessIsTold(t *testing.T) {
+	t.Parallel()
 	if dir := os.Getenv(secondProcess); dir != "" {
 		_, err := pebble.Open(dir, pebble.Options{})
 		fmt.Printf("unavailable=%v: %v\n", errors.Is(err, sdk.ErrUnavailable), err)
@@ -96,6 +97,7 @@ func TestADirectoryThatCannotBeWrittenIsAClearError(t *testing.T) {
 }
 
 func TestAStartThatWasCutOffIsDoneAgain(t *testing.T) {
+	t.Parallel()
 	whole := t.TempDir()
 	mustClose(t, mustOpen(t, whole, pebble.Options{}))
 	alter(t, filepath.Join(whole, "TIDEMARK"), func(content []byte) []byte {

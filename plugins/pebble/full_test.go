@@ -67,6 +67,7 @@ func checkAll(t *testing.T, s *pebble.Store, acked map[sdk.LedgerID]sdk.EntryID)
 // what was acknowledged stays, metadata and deletions go on, and adds go on
 // once there is room.
 func TestS050S052AFullDiskRefusesAddsAndRecovers(t *testing.T) {
+	t.Parallel()
 	q := newQuota(volumeBytes)
 	s := mustOpen(t, memDir, inMemory(q))
 	acked := fillUp(t, s)
@@ -104,6 +105,7 @@ func stillWorks(t *testing.T, s *pebble.Store) {
 
 // S-050: deleting ledgers gives room back, and adds go on by themselves.
 func TestS050DeletingMakesRoom(t *testing.T) {
+	t.Parallel()
 	q := newQuota(volumeBytes)
 	s := mustOpen(t, memDir, inMemory(q))
 	acked := fillUp(t, s)
@@ -118,6 +120,7 @@ func TestS050DeletingMakesRoom(t *testing.T) {
 // S-049, S-051: a store starts on a full disk, also after a write that was cut
 // short; without any room it can be read, and it goes on once there is some.
 func TestS049S051StartOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	for name, lost := range map[string]bool{"with its reserve": false, "without its reserve": true} {
 		t.Run(name, func(t *testing.T) {
 			q := newQuota(volumeBytes)
@@ -154,6 +157,7 @@ func TestANewStoreOnAFullDiskIsRefused(t *testing.T) {
 // S-050, S-051, S-052 on a real small volume, which needs the right to mount
 // one.
 func TestS050S051S052ARealSmallVolume(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
 		t.Skipf("cannot mount a small volume: %v", err)

@@ -15,13 +15,13 @@ const (
 	// often while the disk is full, the keeper looks how Pebble and the disk do.
 	lookBytes = 8 << 20
 	lookTime  = 500 * time.Millisecond
-	// With so many tables in memory, or so many layers of fresh table files,
-	// writes wait for Pebble to catch up. It would wait itself, but with locks
-	// held and until the disk has room again.
-	maxMemTables = 3
+	// With so much in memory, in full tables, or so many layers of fresh table
+	// files, writes wait for Pebble to catch up. It would wait itself, but with
+	// locks held and until the disk has room again.
+	maxMemTables = 4
 	maxLayers    = 20
 	behindPause  = 2 * time.Millisecond
-	behindLimit  = 10 * time.Second
+	behindLimit  = 30 * time.Second // without any progress
 	// The keeper opens a failed database again at once, and then less and less
 	// often while that fails or the new one fails soon.
 	firstRetry = 250 * time.Millisecond
@@ -135,13 +135,17 @@ func (k *keeper) look() {
 // waitForPebble waits while Pebble is behind with writing tables out, but not
 // for a disk that is full, a database that failed, or longer than the limit.
 func (k *keeper) waitForPebble() {
-	began := time.Now()
+	since, progress := time.Now(), int64(-1)
 	for k.failure == nil && k.guard.err() == nil && !k.store.volume.full.Load() {
-		if !k.behind() {
+		behind, done := k.behind()
+		if !behind {
 			k.late = false
 			return
 		}
-		if k.late || time.Since(began) > behindLimit {
+		if done != progress {
+			since, progress = time.Now(), done
+		}
+		if k.late || time.Since(since) > behindLimit {
 			k.late = true
 			return
 		}
@@ -157,9 +161,12 @@ func (k *keeper) pending() int64 {
 	return int64(k.store.database.db.Metrics().MemTable.Size)
 }
 
-func (k *keeper) behind() bool {
+// behind reports whether Pebble has to catch up, and how many tables it wrote
+// out so far.
+func (k *keeper) behind() (behind bool, done int64) {
 	m := k.store.database.db.Metrics()
-	return m.MemTable.Count > maxMemTables || m.Levels[0].Sublevels > maxLayers
+	most := maxMemTables * k.store.options.MemTableBytes
+	return m.MemTable.Size > most || m.Levels[0].Sublevels > maxLayers, m.Flush.Count + m.Compact.Count
 }
 
 // fail notes that the database cannot be written to.

@@ -21,7 +21,7 @@ type Options struct {
 	// CacheBytes is the size of the cache of blocks read from table files.
 	// Default: 64 MiB.
 	CacheBytes int64
-	// MemTableBytes is the size of one table in memory; three to four exist under
+	// MemTableBytes is the size of one table in memory; four to five exist under
 	// load. It
 	// also bounds how much log is read again after a crash. Default: 64 MiB.
 	MemTableBytes uint64

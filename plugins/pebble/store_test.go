@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/tidemark-engine/tidemark/plugins/pebble"
 	"github.com/tidemark-engine/tidemark/sdk"
 )
@@ -78,4 +80,11 @@ func TestEntriesAndMetadataOutliveTheStore(t *testing.T) {
 	if _, err := store.Create(ctx, sdk.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Pebble begins with small tables in memory and does not write them out before
+// they are half of a full one together.
+func TestManyEntriesSoonAfterTheStart(t *testing.T) {
+	s := mustOpen(t, memDir, pebble.Options{FS: vfs.NewMem()})
+	fill(t, mustCreate(t, s), 0, 400, 100<<10)
 }
