@@ -34,10 +34,12 @@ type producerRecord struct {
 	// stored is the highest stored sequence; known is false if there is none.
 	stored uint64
 	known  bool
-	// broken says that an append failed and has to be repeated before later
-	// ones: the next new message may have the sequence resume at most.
-	broken bool
-	resume uint64
+	// owed are the first sequences of appends that were refused or failed in
+	// this session, rising: each has to come again before later ones.
+	owed []uint64
+	// lost says that there were more of them than owed takes, so that only a
+	// new session can go on behind the last one.
+	lost bool
 	// failures is the log's count of failures when the first of pending was
 	// handed over: should one fail, none behind it may be stored.
 	failures uint64
@@ -108,7 +110,7 @@ func (r *producerRecord) enter() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.session++
-	r.open, r.broken = true, false
+	r.open, r.owed, r.lost = true, nil, false
 	return r.session
 }
 
@@ -187,14 +189,18 @@ func (r *producerRecord) admit(a *producerAdd) (what verdict, number uint64) {
 		a.duplicates = max(a.duplicates, a.upTo(p.last))
 	}
 	fresh := a.sequence(a.duplicates)
-	if r.broken && fresh > r.resume && !(r.known && r.stored >= r.resume) {
-		return isTooEarly, r.resume
+	if r.known {
+		r.settleUpTo(r.stored)
+	}
+	if first, early := r.early(fresh); early {
+		r.owe(fresh)
+		return isTooEarly, first
 	}
 	if r.set.doubt.Load() {
-		r.breakAt(fresh)
+		r.owe(fresh)
 		return isInDoubt, 0
 	}
-	r.broken = false
+	r.settleUpTo(a.last)
 	if len(r.pending) == 0 {
 		r.failures = r.set.log.Failures()
 	}
@@ -220,13 +226,39 @@ func (r *producerRecord) carryOut(a *producerAdd, what verdict, number uint64) {
 	}
 }
 
-// breakAt records that the message with that sequence was not stored, so that
-// it has to come again before later ones. It is called with mu held.
-func (r *producerRecord) breakAt(sequence uint64) {
-	if r.broken {
-		sequence = min(sequence, r.resume)
+// maxOwed bounds what a session can owe one by one.
+const maxOwed = 1024
+
+// owe records that the append beginning with that sequence was not stored, so
+// that it has to come again before later ones. It is called with mu held.
+func (r *producerRecord) owe(sequence uint64) {
+	i, found := slices.BinarySearch(r.owed, sequence)
+	if found {
+		return
 	}
-	r.broken, r.resume = true, sequence
+	r.owed = slices.Insert(r.owed, i, sequence)
+	if len(r.owed) > maxOwed {
+		r.owed, r.lost = r.owed[:maxOwed], true
+	}
+}
+
+// early says whether something is owed before sequence, and what comes first.
+// It is called with mu held.
+func (r *producerRecord) early(sequence uint64) (first uint64, early bool) {
+	if len(r.owed) == 0 {
+		return sequence, r.lost
+	}
+	return r.owed[0], sequence > r.owed[0]
+}
+
+// settleUpTo notes that what was owed up to a sequence came again. It is called
+// with mu held.
+func (r *producerRecord) settleUpTo(sequence uint64) {
+	n := 0
+	for n < len(r.owed) && r.owed[n] <= sequence {
+		n++
+	}
+	r.owed = slices.Delete(r.owed, 0, n)
 }
 
 // holder returns the pending append whose success means that everything up to
@@ -267,7 +299,7 @@ func (r *producerRecord) end(a *producerAdd, result managedledger.AddResult, sto
 		r.stored, r.known = max(r.stored, a.sequence(a.duplicates+stored-1)), true
 	}
 	if err != nil {
-		r.breakAt(a.sequence(min(a.duplicates+stored, len(a.payloads)-1)))
+		r.owe(a.sequence(min(a.duplicates+stored, len(a.payloads)-1)))
 		if errors.Is(err, sdk.ErrUnknownOutcome) {
 			r.set.doubt.Store(true)
 		}

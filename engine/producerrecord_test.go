@@ -175,6 +175,32 @@ func TestProducerAfterFailure(t *testing.T) {
 	}
 }
 
+// Each append that failed or was refused has to come again, not just the first:
+// one behind them that is stored would make their repetition look like a
+// duplicate.
+func TestProducerOwesAllThatFailed(t *testing.T) {
+	log := &scriptedLog{}
+	p := openSession(t, newSet(log, 10), "p")
+	p.send(1)
+	p.send(2)
+	log.fail(sdk.ErrBusy)
+	p.send(3)
+	p.expect(t, "[1] busy", "[2] busy", "[3] sequence")
+	p.send(1)
+	log.store()
+	p.send(3)
+	p.send(4)
+	p.expect(t, "[1] stored 1 duplicates 0", "[3] sequence", "[4] sequence")
+	for sequence := range uint64(3) {
+		p.send(sequence + 2)
+		log.store()
+	}
+	p.expect(t, "[2] stored 1 duplicates 0", "[3] stored 1 duplicates 0", "[4] stored 1 duplicates 0")
+	if !slices.Equal(log.stored, []uint64{1, 2, 3, 4}) {
+		t.Errorf("stored %v", log.stored)
+	}
+}
+
 // An append that comes between the failure of one before it and the moment its
 // caller hears of it must fail too: it would make a repetition of the failed one
 // look like a duplicate.

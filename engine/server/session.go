@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tidemark-engine/tidemark/engine"
@@ -135,6 +137,9 @@ func (s *session) start() {
 		if s.handed > 0 {
 			return
 		}
+		// One that was refused at once may have ended before those that were
+		// refused later but handed over earlier.
+		slices.SortFunc(s.refused, func(a, b *produceAdd) int { return cmp.Compare(a.first, b.first) })
 		s.parked = append(s.refused, s.parked...)
 		s.refused = nil
 		s.pause = min(max(2*s.pause, busyPause), busyPauseMax)
