@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidemark-engine/tidemark/sdk"
 )
@@ -139,10 +140,18 @@ type answer struct {
 	err      error
 }
 
-// read reads and waits for the answer. A second answer is a problem.
+// read reads and waits for the answer. A second answer, if it comes while the
+// check goes on, is a problem.
 func (p *Probe) read(ctx context.Context, r sdk.LedgerReader, want sdk.Range) answer {
-	answers := make(chan answer, 2)
-	r.Read(ctx, want, func(payloads [][]byte, err error) { answers <- answer{payloads, err} })
+	answers := make(chan answer, 1)
+	var told atomic.Bool
+	r.Read(ctx, want, func(payloads [][]byte, err error) {
+		if told.Swap(true) {
+			p.Errorf("Read %+v: a second answer", want)
+			return
+		}
+		answers <- answer{payloads, err}
+	})
 	select {
 	case got := <-answers:
 		if got.err != nil && got.payloads != nil {

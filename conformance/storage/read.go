@@ -11,6 +11,7 @@ import (
 func readClauses() []Clause {
 	return []Clause{
 		{"read/ranges", OfLedgers, "A read gets the payloads of its range in order and without a gap.", checkRanges},
+		{"read/once", OfLedgers, "A read is answered exactly once, with entries or with an error.", checkAnsweredOnce},
 		{"read/max-bytes", OfLedgers, "MaxBytes cuts the answer to a run from the start of the range, at least one entry.", checkMaxBytes},
 		{"read/beyond", OfLedgers, "A range that reaches beyond the last entry is ErrEntryNotFound.", func(p *Probe) {
 			w := p.create()
@@ -65,6 +66,21 @@ func checkRanges(p *Probe) {
 		p.Must(fmt.Sprintf("Read of %d to %d", first, last), got.err)
 		p.same(sdk.EntryID(first), got.payloads, entries[first:last+1])
 	}
+}
+
+// checkAnsweredOnce leaves the finding to read; closing the handle and reading
+// through another one gives a second answer time to come.
+func checkAnsweredOnce(p *Probe) {
+	w := p.create()
+	p.fill(w, numbered(10))
+	r := p.openLedger(w.ID(), sdk.OpenRead)
+	for range 20 {
+		p.Must("Read", p.read(p.ctx, r, sdk.Range{Last: 9}).err)
+		p.Wants("Read beyond the end", p.read(p.ctx, r, sdk.Range{Last: 10}).err, sdk.ErrEntryNotFound)
+		p.Wants("Read with a context that has ended", p.read(ended(), r, sdk.Range{Last: 9}).err, context.Canceled)
+	}
+	p.Must("Close", r.Close())
+	p.wantEntries(w, numbered(10))
 }
 
 func checkMaxBytes(p *Probe) {
