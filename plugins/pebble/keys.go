@@ -8,7 +8,6 @@ import (
 
 // The first byte of a key says what it is for.
 const (
-	formatKind   = 'f' // one key: which format the directory has
 	counterKind  = 'c' // the next ledger id, the last metadata version
 	ledgerKind   = 'l' // ledger id → record
 	blockKind    = 'e' // ledger id, last entry id → block
@@ -21,7 +20,6 @@ const (
 )
 
 var (
-	formatKey          = []byte{formatKind}
 	nextLedgerKey      = []byte{counterKind, 'l'}
 	metadataVersionKey = []byte{counterKind, 'm'}
 )
