@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -90,7 +91,7 @@ func collect(ctx context.Context, iter *pebble.Iterator, want sdk.Range) ([][]by
 		if found == nil {
 			found = part.payloads
 		} else {
-			found = append(found, part.payloads...)
+			found = append(slices.Grow(found, min(int(want.Last-next)+1, growEntries)), part.payloads...)
 		}
 		next += sdk.EntryID(len(part.payloads))
 		if limit -= part.bytes; part.full || next > want.Last {
@@ -98,6 +99,9 @@ func collect(ctx context.Context, iter *pebble.Iterator, want sdk.Range) ([][]by
 		}
 	}
 }
+
+// growEntries is for how many entries to come a list makes room ahead.
+const growEntries = 4 << 10
 
 // blockAt returns the block where the iterator stands, which must hold next.
 func blockAt(iter *pebble.Iterator, valid bool, next sdk.EntryID) (block, error) {
