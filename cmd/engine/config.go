@@ -34,11 +34,7 @@ func newConfigCheck(sh *shell) *cobra.Command {
 that is wrong. Nothing is started and nothing is written.`,
 		RunE: func(c *cobra.Command, files []string) error {
 			from.files = append(from.files, files...)
-			given, err := from.given(c, sh)
-			if err != nil {
-				return err
-			}
-			_, err = config.Load(given)
+			_, err := config.Load(from.given(c, sh))
 			return sh.reportCheck(err)
 		},
 	}
@@ -74,11 +70,7 @@ func newConfigShow(sh *shell) *cobra.Command {
 flags. It does not ask a daemon: one that runs may have been given others.`,
 		RunE: func(c *cobra.Command, files []string) error {
 			from.files = append(from.files, files...)
-			given, err := from.given(c, sh)
-			if err != nil {
-				return err
-			}
-			loaded, err := config.Load(given)
+			loaded, err := config.Load(from.given(c, sh))
 			if err != nil {
 				return err
 			}

@@ -23,11 +23,7 @@ order and within the limits of the section shutdown. SIGHUP reads the
 configuration again and puts into force what can change while running.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			given, err := from.given(c, sh)
-			if err != nil {
-				return err
-			}
-			return sh.serve(c.Context(), given, guide)
+			return sh.serve(c.Context(), from.given(c, sh), guide)
 		},
 	}
 	from.register(c)

@@ -90,10 +90,24 @@ func TestConfigCheck(t *testing.T) {
 	engineRun(t, "", "config", "check", "-c", good, "--set", "topics.read-policy=nosuch").want(t, exitUsage, "complete-at-lac, extend-on-executor")
 	engineRunIn(t, t.Context(), "", []string{"TIDEMARK_CONFIG=" + bad}, "config", "check").want(t, exitUsage, "bad.yaml:2")
 
+	mixed := engineRun(t, "", "config", "check", bad, "--set", "store", "--set", "nosuch", "--set", "=", "--grpc", "nowhere")
+	mixed.want(t, exitUsage)
+	var order []string
+	for line := range strings.Lines(mixed.err) {
+		order = append(order, strings.Join(strings.Fields(strings.TrimPrefix(line, "engine: "))[:2], " "))
+	}
+	if got, want := strings.Join(order, ", "), bad+":2: log.level:, "+bad+":4: cache.ttl:, --grpc: server.grpc-address:, --set: no, --set: nosuch:, --set: store:"; got != want {
+		t.Errorf("problems are in the order %s, want %s", got, want)
+	}
+	for range 5 { // flags come from a map
+		same(t, "the same order", engineRun(t, "", "config", "check", bad, "--grpc", "nowhere", "--http", "nowhere", "--set", "=").err,
+			engineRun(t, "", "config", "check", bad, "--grpc", "nowhere", "--http", "nowhere", "--set", "=").err)
+	}
+
 	result := engineRun(t, "", "config", "check", "-o", "json", bad)
 	result.want(t, exitUsage)
 	var report problemReport
-	if err := json.Unmarshal([]byte(result.out), &report); err != nil || report.Valid || len(report.Problems) != 2 || report.Problems[0].Key != "cache.ttl" {
+	if err := json.Unmarshal([]byte(result.out), &report); err != nil || report.Valid || len(report.Problems) != 2 || report.Problems[0].Key != "log.level" {
 		t.Errorf("report %+v, %v from %s", report, err, result.out)
 	}
 }

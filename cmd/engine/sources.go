@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +42,7 @@ func (s *sources) register(c *cobra.Command) {
 }
 
 // given returns what was said, of flags only those that were given.
-func (s *sources) given(c *cobra.Command, sh *shell) (config.Sources, error) {
+func (s *sources) given(c *cobra.Command, sh *shell) config.Sources {
 	given := config.Sources{Files: s.files, Environ: sh.environ, Choices: choices()}
 	if path := sh.variable("TIDEMARK_CONFIG"); len(given.Files) == 0 && path != "" {
 		given.Files = []string{path}
@@ -55,10 +54,7 @@ func (s *sources) given(c *cobra.Command, sh *shell) (config.Sources, error) {
 	}
 	for _, setting := range s.settings {
 		key, text, found := strings.Cut(setting, "=")
-		if !found {
-			return given, usageError{fmt.Errorf("--set %s is not KEY=VALUE", setting)}
-		}
-		given.Flags = append(given.Flags, config.Flag{Name: "--set", Key: key, Text: text})
+		given.Flags = append(given.Flags, config.Flag{Name: "--set", Key: key, Text: text, Malformed: !found})
 	}
-	return given, nil
+	return given
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tidemark-engine/tidemark/engine/spelling"
@@ -50,7 +49,6 @@ func (o *outline) environmentLayer(environ []string) (*layer, Problems) {
 		}
 		l.set(k, value, Origin{Source: name})
 	}
-	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Origin.Source, b.Origin.Source) })
 	return l, problems
 }
 
@@ -79,6 +77,8 @@ type Flag struct {
 	Name string
 	// Key is the path of the key it sets, and Text the value.
 	Key, Text string
+	// Malformed says that the flag is no KEY=VALUE: then Key is all there is.
+	Malformed bool
 }
 
 // flagLayer checks the flags; of several for one key the last counts.
@@ -89,6 +89,9 @@ func (o *outline) flagLayer(flags []Flag) (*layer, Problems) {
 		origin := Origin{Source: f.Name}
 		k, known := o.byPath[f.Key]
 		switch {
+		case f.Malformed:
+			problems = append(problems, Problem{origin, f.Key, "is not KEY=VALUE, as in log.level=debug"})
+			continue
 		case o.isSection(f.Key):
 			problems = append(problems, Problem{origin, f.Key, fmt.Sprintf("is a section; name a key of it, as in %s.KEY=VALUE", f.Key)})
 			continue

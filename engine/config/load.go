@@ -44,6 +44,7 @@ func Load(s Sources) (*Loaded, error) {
 	var layers []*layer
 	add := func(next *layer, more Problems) {
 		layers = append(layers, next)
+		more.sort()
 		problems = append(problems, more...)
 	}
 	for _, path := range s.Files {
@@ -63,6 +64,7 @@ func Load(s Sources) (*Loaded, error) {
 		return nil, err
 	}
 	if problems = l.checkTogether(); len(problems) > 0 {
+		problems.sort()
 		return nil, problems
 	}
 	return l, nil

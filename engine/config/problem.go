@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +40,14 @@ type Problem struct {
 
 // Problems is everything that is wrong. It is an [ErrInvalid].
 type Problems []Problem
+
+// sort orders the problems of one layer as people look for them: by file and
+// line, or by variable or flag, then by key.
+func (p Problems) sort() {
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Origin.Source, b.Origin.Source), cmp.Compare(a.Origin.Line, b.Origin.Line), cmp.Compare(a.Key, b.Key))
+	})
+}
 
 // Error lists the problems, one a line.
 func (p Problems) Error() string {

@@ -31,7 +31,7 @@ func samples(t *testing.T, k *key) []string {
 	standard := format(k.value(reflect.ValueOf(Default())))
 	var found []string
 	for _, text := range candidates {
-		if _, err := Load(Sources{Flags: []Flag{{"--set", k.path, text}}}); err == nil && text != standard {
+		if _, err := Load(Sources{Flags: []Flag{{Name: "--set", Key: k.path, Text: text}}}); err == nil && text != standard {
 			found = append(found, text)
 		}
 	}
@@ -116,7 +116,7 @@ func TestS054EveryKeyArrivesFromEverySource(t *testing.T) {
 			}
 		}
 		expect(t, mustLoad(t, Sources{Environ: []string{k.environment() + "=" + text}}), k.path, text, k.environment())
-		expect(t, mustLoad(t, Sources{Flags: []Flag{{"--set", k.path, text}}}), k.path, text, "--set")
+		expect(t, mustLoad(t, Sources{Flags: []Flag{{Name: "--set", Key: k.path, Text: text}}}), k.path, text, "--set")
 		if other, taken := variables[k.environment()]; taken {
 			t.Errorf("%s and %s share the variable %s", k.path, other, k.environment())
 		}
@@ -147,7 +147,7 @@ func TestS053PrecedenceOverAllKeysAndSources(t *testing.T) {
 				s.Environ, want, source = []string{k.environment() + "=" + at(2)}, at(2), k.environment()
 			}
 			if mask&8 != 0 {
-				s.Flags, want, source = []Flag{{"--set", k.path, at(0)}}, at(0), "--set"
+				s.Flags, want, source = []Flag{{Name: "--set", Key: k.path, Text: at(0)}}, at(0), "--set"
 			}
 			if want == "" {
 				want = format(k.value(reflect.ValueOf(Default())))
@@ -193,13 +193,13 @@ func TestS057SamePathTwiceIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, other := range []string{link, filepath.Join(dir, "real"), filepath.Join(link, "..", "real")} {
-		_, err := Load(Sources{Flags: []Flag{{"--data", "data-dir", filepath.Join(dir, "real")}, {"--ready-file", "server.ready-file", other}}})
+		_, err := Load(Sources{Flags: []Flag{{Name: "--data", Key: "data-dir", Text: filepath.Join(dir, "real")}, {Name: "--ready-file", Key: "server.ready-file", Text: other}}})
 		wantProblems(t, err, "server.ready-file: is the same place as data-dir")
 	}
 	// Also where nothing is yet.
-	_, err := Load(Sources{Flags: []Flag{{"--data", "data-dir", filepath.Join(dir, "real", "new")}, {"--ready-file", "server.ready-file", filepath.Join(link, "new")}}})
+	_, err := Load(Sources{Flags: []Flag{{Name: "--data", Key: "data-dir", Text: filepath.Join(dir, "real", "new")}, {Name: "--ready-file", Key: "server.ready-file", Text: filepath.Join(link, "new")}}})
 	wantProblems(t, err, "server.ready-file: is the same place as data-dir")
-	mustLoad(t, Sources{Flags: []Flag{{"--data", "data-dir", link}, {"--ready-file", "server.ready-file", filepath.Join(link, "ready")}}})
+	mustLoad(t, Sources{Flags: []Flag{{Name: "--data", Key: "data-dir", Text: link}, {Name: "--ready-file", Key: "server.ready-file", Text: filepath.Join(link, "ready")}}})
 }
 
 func TestDefaultsAreValid(t *testing.T) {

@@ -69,7 +69,7 @@ func TestStrictFiles(t *testing.T) {
 		{"a.toml", "[log]\nlevl = 'info'\n", []string{"a.toml:2: log.levl: no such key; the nearest is log.level"}},
 		{"a.ini", "", []string{"must end in .yaml, .toml or .json"}},
 		// All at once.
-		{"a.yaml", "log:\n  level: loud\n  colour: red\ncache:\n  ttl: 30\n", []string{"a.yaml:5: cache.ttl", "a.yaml:3: log.colour", "a.yaml:2: log.level"}},
+		{"a.yaml", "log:\n  level: loud\n  colour: red\ncache:\n  ttl: 30\n", []string{"a.yaml:2: log.level", "a.yaml:3: log.colour", "a.yaml:5: cache.ttl"}},
 		// Values that are wrong only beside each other.
 		{"a.yaml", "topics:\n  max-entry-size: 16MiB\n", []string{"server.max-message-size: 16MiB must be at least"}},
 		{"a.yaml", "store:\n  memtable-size: 16MiB\n", []string{"topics.max-entry-size: 5MiB must be at most a quarter of store.memtable-size: 4MiB"}},
@@ -105,8 +105,9 @@ func TestStrictEnvironmentAndFlags(t *testing.T) {
 			"TIDEMARK_LOG_LEVL=info", "TIDEMARK_COLOUR=red", "TIDEMARK_CACHE_TTL=30", "TIDEMARK_STORE_ACKNOWLEDGE_BEFORE_SYNC=1",
 		},
 		Flags: []Flag{
-			{"--grpc", "server.grpc-address", "here"}, {"--set", "log.levl", "info"}, {"--set", "log", "info"},
-			{"--set", "limits.max-topics", "many"}, {"--set", "data-dir", ""},
+			{Name: "--grpc", Key: "server.grpc-address", Text: "here"}, {Name: "--set", Key: "log.levl", Text: "info"}, {Name: "--set", Key: "log", Text: "info"},
+			{Name: "--set", Key: "limits.max-topics", Text: "many"}, {Name: "--set", Key: "data-dir", Text: ""},
+			{Name: "--set", Key: "nosuch", Malformed: true},
 		},
 	})
 	wantProblems(t, err,
@@ -115,16 +116,17 @@ func TestStrictEnvironmentAndFlags(t *testing.T) {
 		"TIDEMARK_LOG_LEVL: no such variable; the nearest is TIDEMARK_LOG_LEVEL",
 		`TIDEMARK_STORE_ACKNOWLEDGE_BEFORE_SYNC: store.acknowledge-before-sync: "1" is neither true nor false`,
 		`--grpc: server.grpc-address: "here" is not HOST:PORT`,
-		"--set: log.levl: no such key; the nearest is log.level",
-		"--set: log: is a section; name a key of it",
+		"--set: data-dir: must not be empty",
 		`--set: limits.max-topics: "many" is not a whole number`,
-		"--set: data-dir: must not be empty")
+		"--set: log: is a section; name a key of it",
+		"--set: log.levl: no such key; the nearest is log.level",
+		"--set: nosuch: is not KEY=VALUE, as in log.level=debug")
 }
 
 func TestChoicesOfTheProgram(t *testing.T) {
 	choices := map[string][]string{"topics.read-policy": {"complete-at-lac", "new-one"}}
-	mustLoad(t, Sources{Choices: choices, Flags: []Flag{{"--set", "topics.read-policy", "new-one"}}})
-	_, err := Load(Sources{Choices: choices, Flags: []Flag{{"--set", "topics.read-policy", "other"}}})
+	mustLoad(t, Sources{Choices: choices, Flags: []Flag{{Name: "--set", Key: "topics.read-policy", Text: "new-one"}}})
+	_, err := Load(Sources{Choices: choices, Flags: []Flag{{Name: "--set", Key: "topics.read-policy", Text: "other"}}})
 	wantProblems(t, err, `"other" is not one of complete-at-lac, new-one`)
 }
 
