@@ -275,6 +275,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"topic", "set", "nosuch", "placement=inline"}, "", exitNotFound, "nosuch"},
 		{[]string{"cursor", "skip", "demo", "c", "-1"}, "", exitUsage, "-1"},
 		{[]string{"cursor", "seek", "demo", "c", "earliest"}, "", exitNotFound, "c"},
+		{[]string{"cursor", "create", "demo", "c", "--from", "99:1"}, "", exitUsage, "99:1 is beyond the end of the topic, which is at 0:0"},
 		{[]string{"cursor", "expire", "demo", "c", "old"}, "", exitUsage, "is not an age"},
 		{[]string{"read", "demo", "--from", "yesterday"}, "", exitUsage, "yesterday"},
 		{[]string{"read", "demo", "--limit", "-1"}, "", exitUsage, "a number of entries is a whole number from 0"},

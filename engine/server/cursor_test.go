@@ -3,6 +3,8 @@ package server_test
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/tidemark-engine/tidemark/sdk"
@@ -264,6 +266,43 @@ func TestCursorAdministration(t *testing.T) {
 	all, err := c.Cursors(h.ctx(), "demo")
 	if err != nil || len(all) != 1 || all[0].GetName() != "a" {
 		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// A position beyond the end is a slip: to go there would acknowledge everything.
+func TestCursorIsNotPutBeyondTheEnd(t *testing.T) {
+	h := open(t)
+	c := h.dial("demo", "empty")
+	last, err := c.Append(h.ctx(), "demo", make([]message.Message, 3)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateCursor(h.ctx(), "demo", "billing", client.Earliest()); err != nil {
+		t.Fatal(err)
+	}
+	far := sdk.Position{Ledger: last.Ledger + 99}
+	for name, start := range map[string]client.Start{
+		"far": client.At(far), "behind far": client.After(far), "the entry after the next": client.At(last.Next().Next()),
+		"behind the next": client.After(last.Next()), "the last there is": client.After(sdk.Position{Ledger: last.Ledger, Entry: math.MaxInt64}),
+	} {
+		_, errCreate := c.CreateCursor(h.ctx(), "demo", "audit", start)
+		_, errSeek := c.SeekCursor(h.ctx(), "demo", "billing", start)
+		for _, err := range []error{errCreate, errSeek} {
+			if !errors.Is(err, reason.ErrPositionInvalid) || !strings.Contains(err.Error(), "which is at "+last.Next().String()) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if d, err := c.DescribeCursor(h.ctx(), "demo", "billing"); err != nil || d.GetBacklog() != 3 {
+		t.Errorf("the cursor has moved: %v, %v", d, err)
+	}
+	for name, start := range map[string]client.Start{"the next": client.At(last.Next()), "behind the last": client.After(last)} {
+		if d, err := c.SeekCursor(h.ctx(), "demo", "billing", start); err != nil || d.GetBacklog() != 0 {
+			t.Errorf("%s: %v, %v", name, d, err)
+		}
+	}
+	if _, err := c.CreateCursor(h.ctx(), "empty", "billing", client.At(sdk.Position{})); err != nil {
+		t.Errorf("the beginning of an empty topic: %v", err)
 	}
 }
 

@@ -41,7 +41,7 @@ func (s *cursorService) CreateCursor(ctx context.Context, r *tidemarkv1.CreateCu
 	if err != nil {
 		return nil, err
 	}
-	start, err := startOf(ctx, topic, r.GetStart())
+	start, err := placeOf(ctx, topic, r.GetStart())
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (s *cursorService) SeekCursor(ctx context.Context, r *tidemarkv1.SeekCursor
 	if err != nil {
 		return nil, err
 	}
-	start, err := startOf(ctx, topic, r.GetStart())
+	start, err := placeOf(ctx, topic, r.GetStart())
 	if err != nil {
 		return nil, err
 	}

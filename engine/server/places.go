@@ -8,6 +8,7 @@ import (
 	"github.com/tidemark-engine/tidemark/engine/managedledger"
 	"github.com/tidemark-engine/tidemark/sdk"
 	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
+	"github.com/tidemark-engine/tidemark/sdk/reason"
 )
 
 // position puts a position on the wire.
@@ -21,6 +22,30 @@ func positionOf(p *tidemarkv1.Position) (sdk.Position, error) {
 		return sdk.Position{}, fmt.Errorf("%w: %d:%d, a ledger is from 0 and an entry from -1", sdk.ErrInvalid, p.GetLedger(), p.GetEntry())
 	}
 	return sdk.Position{Ledger: sdk.LedgerID(p.GetLedger()), Entry: sdk.EntryID(p.GetEntry())}, nil
+}
+
+// placeOf is startOf for cursors that are put to a place by hand: a position
+// beyond the end is a slip then, after which all would count as acknowledged.
+func placeOf(ctx context.Context, topic *engine.Topic, s *tidemarkv1.Start) (managedledger.Start, error) {
+	start, err := startOf(ctx, topic, s)
+	if err != nil {
+		return start, err
+	}
+	var asked sdk.Position
+	beyond, end := false, topic.Resolve(managedledger.Latest())
+	switch {
+	case s.GetAt() != nil:
+		asked, err = positionOf(s.GetAt())
+		beyond = asked.After(end)
+	case s.GetAfter() != nil:
+		asked, err = positionOf(s.GetAfter())
+		beyond = !asked.Before(end)
+	}
+	if beyond {
+		err = fmt.Errorf("topic %q: %w: %s is beyond the end of the topic, which is at %s; latest stands for it",
+			topic.Name(), reason.ErrPositionInvalid, asked, end)
+	}
+	return start, err
 }
 
 // startOf takes a start off the wire. A time or a cursor is looked up in the

@@ -80,7 +80,8 @@ func (c *Client) DeleteTopic(ctx context.Context, topic string) error {
 	return err
 }
 
-// CreateCursor makes a durable cursor. [reason.ErrCursorExists].
+// CreateCursor makes a durable cursor. [reason.ErrCursorExists],
+// [reason.ErrPositionInvalid] for a position beyond the end of the topic.
 func (c *Client) CreateCursor(ctx context.Context, topic, cursor string, from Start) (*tidemarkv1.Cursor, error) {
 	answer, err := c.cursors.CreateCursor(ctx, &tidemarkv1.CreateCursorRequest{Topic: topic, Cursor: cursor, Start: from.start})
 	return answer.GetCursor(), err
@@ -109,6 +110,7 @@ func (c *Client) DescribeCursor(ctx context.Context, topic, cursor string) (*tid
 }
 
 // SeekCursor moves a cursor and says where it stands then.
+// [reason.ErrPositionInvalid] for a position beyond the end of the topic.
 func (c *Client) SeekCursor(ctx context.Context, topic, cursor string, to Start) (*tidemarkv1.Cursor, error) {
 	answer, err := c.cursors.SeekCursor(ctx, &tidemarkv1.SeekCursorRequest{Topic: topic, Cursor: cursor, Start: to.start})
 	return answer.GetCursor(), err

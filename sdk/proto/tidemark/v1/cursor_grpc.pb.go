@@ -36,14 +36,15 @@ const (
 //
 // CursorService looks after the cursors of topics.
 type CursorServiceClient interface {
-	// CreateCursor makes a durable cursor.
+	// CreateCursor makes a durable cursor. A position beyond the end of the topic
+	// is an error.
 	CreateCursor(ctx context.Context, in *CreateCursorRequest, opts ...grpc.CallOption) (*CreateCursorResponse, error)
 	// ListCursors lists the cursors of a topic by name.
 	ListCursors(ctx context.Context, in *ListCursorsRequest, opts ...grpc.CallOption) (*ListCursorsResponse, error)
 	// DescribeCursor says where a cursor stands.
 	DescribeCursor(ctx context.Context, in *DescribeCursorRequest, opts ...grpc.CallOption) (*DescribeCursorResponse, error)
 	// SeekCursor moves a cursor. Acknowledgements beyond the new place are
-	// forgotten.
+	// forgotten. A position beyond the end of the topic is an error.
 	SeekCursor(ctx context.Context, in *SeekCursorRequest, opts ...grpc.CallOption) (*SeekCursorResponse, error)
 	// SkipEntries acknowledges the next entries unread.
 	SkipEntries(ctx context.Context, in *SkipEntriesRequest, opts ...grpc.CallOption) (*SkipEntriesResponse, error)
@@ -162,14 +163,15 @@ func (c *cursorServiceClient) DeleteCursor(ctx context.Context, in *DeleteCursor
 //
 // CursorService looks after the cursors of topics.
 type CursorServiceServer interface {
-	// CreateCursor makes a durable cursor.
+	// CreateCursor makes a durable cursor. A position beyond the end of the topic
+	// is an error.
 	CreateCursor(context.Context, *CreateCursorRequest) (*CreateCursorResponse, error)
 	// ListCursors lists the cursors of a topic by name.
 	ListCursors(context.Context, *ListCursorsRequest) (*ListCursorsResponse, error)
 	// DescribeCursor says where a cursor stands.
 	DescribeCursor(context.Context, *DescribeCursorRequest) (*DescribeCursorResponse, error)
 	// SeekCursor moves a cursor. Acknowledgements beyond the new place are
-	// forgotten.
+	// forgotten. A position beyond the end of the topic is an error.
 	SeekCursor(context.Context, *SeekCursorRequest) (*SeekCursorResponse, error)
 	// SkipEntries acknowledges the next entries unread.
 	SkipEntries(context.Context, *SkipEntriesRequest) (*SkipEntriesResponse, error)
