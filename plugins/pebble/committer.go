@@ -96,7 +96,7 @@ func (c *committer) commit() error {
 	}
 	if !batch.Empty() {
 		if err := c.write(batch); err != nil {
-			return fmt.Errorf("%w: %w; only opening the ledger with recovery tells", sdk.ErrUnknownOutcome, err)
+			return fmt.Errorf("%w: it may be written or not: %w", sdk.ErrUnknownOutcome, err)
 		}
 		c.keeper.wrote(c.group.bytes)
 	}

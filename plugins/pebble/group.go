@@ -14,17 +14,19 @@ type group struct {
 	units   int
 	bytes   int
 
-	run [][]byte // the entries of one ledger, while its blocks are made
+	run     [][]byte // the entries of one ledger, while its blocks are made
+	longest int      // how long run was at most
 }
 
 func (g *group) reset() {
 	clear(g.ledgers)
 	clear(g.changes)
-	clear(g.run[:cap(g.run)])
+	clear(g.run[:g.longest])
 	g.ledgers, g.changes, g.refused, g.run = g.ledgers[:0], g.changes[:0], g.refused[:0], g.run[:0]
 	if cap(g.run) > keepRun {
 		g.run = nil
 	}
+	g.longest = 0
 	g.units, g.bytes = 0, 0
 }
 
@@ -55,6 +57,7 @@ func (g *group) encodeLedger(batch *pebble.Batch, l *ledger) error {
 		}
 		g.run = append(g.run, l.taken[i].batch.Entries...)
 	}
+	g.longest = max(g.longest, len(g.run))
 	for rest := g.run; len(rest) > 0; {
 		count, payloadBytes, blockBytes := cutBlock(rest)
 		l.written += sdk.EntryID(count)
