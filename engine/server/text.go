@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
-
-	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 
 	"github.com/tidemark-engine/tidemark/sdk"
 	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
@@ -29,8 +26,7 @@ func (w *web) handleText() error {
 	page := func(method, path string, serve func(http.ResponseWriter, *http.Request, string) error) error {
 		return w.gateway.HandlePath(method, path, func(r http.ResponseWriter, q *http.Request, p map[string]string) {
 			if err := serve(r, q, slashes(p["topic"])); err != nil {
-				_, outbound := runtime.MarshalerForRequest(w.gateway, q)
-				runtime.HTTPError(q.Context(), w.gateway, outbound, r, q, wire.Status(err, nil).Err())
+				w.refuse(r, q, err)
 			}
 		})
 	}
@@ -78,9 +74,6 @@ func (w *web) publish(r http.ResponseWriter, q *http.Request, topic string) erro
 // appendOf reads what a publish asks for besides its body.
 func appendOf(q *http.Request, topic string) (*tidemarkv1.AppendRequest, error) {
 	parameters := q.URL.Query()
-	if err := known(parameters, "producer", "first-sequence"); err != nil {
-		return nil, err
-	}
 	a := &tidemarkv1.AppendRequest{Topic: topic, Producer: parameters.Get("producer")}
 	var err error
 	if text := parameters.Get("first-sequence"); text != "" {
@@ -151,21 +144,4 @@ func (l *lineReader) line() ([]byte, error) {
 			return nil, fmt.Errorf("%w: the body cannot be read: %w", sdk.ErrInvalid, err)
 		}
 	}
-}
-
-// known refuses parameters that have no meaning.
-func known(parameters url.Values, names ...string) error {
-	for name, values := range parameters {
-		found := false
-		for _, n := range names {
-			found = found || n == name
-		}
-		if !found {
-			return fmt.Errorf("%w: parameter %q; there are %q", sdk.ErrInvalid, name, names)
-		}
-		if len(values) > 1 {
-			return fmt.Errorf("%w: parameter %q is given %d times", sdk.ErrInvalid, name, len(values))
-		}
-	}
-	return nil
 }

@@ -79,9 +79,6 @@ func writeRun(out io.Writer, run *tidemarkv1.EntryRun, write format) error {
 // readOf reads what a request wants to read.
 func readOf(q *http.Request, topic string) (*tidemarkv1.ReadRequest, error) {
 	parameters := q.URL.Query()
-	if err := known(parameters, "from", "follow", "max"); err != nil {
-		return nil, err
-	}
 	request := &tidemarkv1.ReadRequest{Topic: topic}
 	var err error
 	if from := parameters.Get("from"); from != "" {

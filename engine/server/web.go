@@ -57,6 +57,7 @@ func newWeb(s *Server) (*web, error) {
 		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptSlash),
 		runtime.WithDisablePathLengthFallback(), // a form that is posted is no GET
 		runtime.WithRoutingErrorHandler(routingError),
+		runtime.WithMiddlewares(w.withParameters),
 		// As the gateway's own, but a field that does not exist is an error.
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.HTTPBodyMarshaler{
 			Marshaler: &runtime.JSONPb{MarshalOptions: protojson.MarshalOptions{EmitUnpopulated: true}},

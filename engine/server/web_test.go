@@ -134,6 +134,38 @@ func TestHTTPLines(t *testing.T) {
 	}
 }
 
+// Every route refuses parameters that it does not know, and changes nothing.
+func TestHTTPUnknownParameters(t *testing.T) {
+	h := open(t)
+	h.dial("demo")
+	for _, route := range routes(t) {
+		method, path, _ := strings.Cut(strings.NewReplacer("{topic}", "demo", "{cursor}", "billing").Replace(route), " ")
+		for query, says := range map[string]string{"nosuch=1": "nosuch", "topic=other": "topic", "nosuch": "nosuch", "max=%zz": "zz"} {
+			if status, body := h.ask(method, path+"?"+query, "{}"); status != 400 || !strings.Contains(body, says) || !strings.Contains(body, `"INVALID_ARGUMENT"`) {
+				t.Errorf("%s %s?%s: %d %s", method, path, query, status, body)
+			}
+		}
+	}
+	if status, body := h.ask("GET", "/v1/topics?pageSize=1&pageSize=2", ""); status != 400 || !strings.Contains(body, "2 times") {
+		t.Errorf("%d %s", status, body)
+	}
+	status, body := h.ask("GET", "/v1/topics/demo", "")
+	var topic struct {
+		Topic struct {
+			State, Entries string
+			Cursors        []any
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &topic); err != nil || status != 200 || topic.Topic.State != "open" || topic.Topic.Entries != "0" || len(topic.Topic.Cursors) > 0 {
+		t.Errorf("something was done: %d %s, %v", status, body, err)
+	}
+	for _, path := range []string{"/v1/topics?pageSize=1", "/v1/topics/demo/cursors?pageSize=1&pageToken=", "/v1/topics/demo/lines?from=latest", "/v1/topics/demo"} {
+		if status, body := h.ask("GET", path, ""); status != 200 {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+}
+
 func TestHTTPLinesOnce(t *testing.T) {
 	h := open(t)
 	c := h.dial("demo")
