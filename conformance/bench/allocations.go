@@ -14,8 +14,10 @@ import (
 func allocationRows() []row {
 	const unit = "allocations/entry"
 	return []row{
-		{name: "allocations/add/500x16-callback", unit: unit, aim: 2, lower: true, run: func(ctx context.Context, e env) (float64, error) { return allocationsOfAdds(ctx, e, loads[3]) }},
-		{name: "allocations/add/1-waiting", unit: unit, lower: true, run: func(ctx context.Context, e env) (float64, error) { return allocationsOfAdds(ctx, e, loads[0]) }},
+		{name: "allocations/add/500x16-callback", unit: unit, aim: 2, lower: true, run: func(ctx context.Context, e env) (float64, error) {
+			return allocationsOfAdds(ctx, e, manyWithSixteenOut)
+		}},
+		{name: "allocations/add/1-waiting", unit: unit, lower: true, run: func(ctx context.Context, e env) (float64, error) { return allocationsOfAdds(ctx, e, oneWaiting) }},
 		{name: "allocations/read-of-100", unit: unit, aim: 1, lower: true, run: allocationsOfReads},
 	}
 }

@@ -121,7 +121,7 @@ func (c *catchUp) alone(ctx context.Context, e env) (float64, error) {
 }
 
 func (c *catchUp) writersAlone(ctx context.Context, e env) (float64, error) {
-	return loads[2].measure(ctx, e, 128, func(dir string) (appender, error) { return openPebbleLog(dir, 0) })
+	return manyWaiting.measure(ctx, e, 128, func(dir string) (appender, error) { return openPebbleLog(dir, 0) })
 }
 
 // race lets 500 producers go on at full speed while the cursor comes back from
@@ -134,7 +134,7 @@ func (c *catchUp) race(ctx context.Context, e env) (catchUpFigures, error) {
 	if err != nil {
 		return catchUpFigures{}, err
 	}
-	run := newProducers(loads[2], ledgerLog{ledger: ledger}, 128)
+	run := newProducers(manyWaiting, ledgerLog{ledger: ledger}, 128)
 	ended := make(chan error, 1)
 	reading, stop := context.WithTimeout(ctx, 2*time.Minute)
 	defer stop()

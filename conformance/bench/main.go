@@ -41,6 +41,13 @@ func run() error {
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
+	rows := choose(catalogue(), wanted)
+	if len(rows) == 0 {
+		return fmt.Errorf("-only %q matches no row; run without it to see all names", *only)
+	}
+	if *rounds < 1 {
+		return fmt.Errorf("-rounds %d: at least one is needed", *rounds)
+	}
 	scratch, err := os.MkdirTemp(*dir, "tidemark-bench-")
 	if err != nil {
 		return err
@@ -50,7 +57,7 @@ func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	e := env{dir: scratch, cell: time.Duration(*seconds * float64(time.Second)), backlog: *backlog}
-	t := newTable(choose(catalogue(), wanted))
+	t := newTable(rows)
 	if err := t.measure(ctx, e, *rounds, os.Stderr); err != nil {
 		return err
 	}

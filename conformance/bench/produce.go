@@ -25,17 +25,17 @@ func produceRows() []row {
 	for _, sync := range syncDelays {
 		delay := sync.delay
 		streamed := row{name: "produce/grpc-500-waiting/128B/" + sync.name, unit: "entries/s", run: func(ctx context.Context, e env) (float64, error) {
-			return loads[2].measureEach(ctx, e, 128, func(dir string) (producing, error) { return openRemote(dir, delay) })
+			return manyWaiting.measureEach(ctx, e, 128, func(dir string) (producing, error) { return openRemote(dir, delay) })
 		}}
 		if delay == 0 {
 			const peer = "produce/jetstream-sync-always/500-waiting/128B"
 			streamed.base, streamed.aim = peer, 15
 			rows = append(rows, row{name: peer, unit: "entries/s", run: func(ctx context.Context, e env) (float64, error) {
-				return loads[2].measure(ctx, e, 128, openJetStreamLog)
+				return manyWaiting.measure(ctx, e, 128, openJetStreamLog)
 			}})
 		}
 		rows = append(rows, streamed, row{name: "produce/grpc-unary-1-waiting/128B/" + sync.name, unit: "us/entry", lower: true, run: func(ctx context.Context, e env) (float64, error) {
-			rate, err := loads[0].measureEach(ctx, e, 128, func(dir string) (producing, error) {
+			rate, err := oneWaiting.measureEach(ctx, e, 128, func(dir string) (producing, error) {
 				r, err := openRemote(dir, delay)
 				return unary{r}, err
 			})

@@ -67,7 +67,7 @@ func readClosed(ctx context.Context, e env, strategy scheduling.Strategy) (float
 	if err != nil {
 		return 0, err
 	}
-	run := newProducers(loads[1], ledgerLog{ledger: ledger}, 128)
+	run := newProducers(sixteenWaiting, ledgerLog{ledger: ledger}, 128)
 	reads := &randomReads{ledger: ledger, places: places, stop: &run.stop}
 	var reading sync.WaitGroup
 	for range submissionReader {
