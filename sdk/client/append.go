@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/tidemark-engine/tidemark/sdk"
@@ -21,7 +20,7 @@ func (c *Client) Append(ctx context.Context, topic string, msgs ...message.Messa
 	}
 	answer, err := c.produce.Append(ctx, request)
 	if err != nil {
-		return sdk.Position{}, fmt.Errorf("client: append to topic %q: %w", topic, err)
+		return sdk.Position{}, about(topic, "append", err)
 	}
 	return positionOf(answer.GetLast()), nil
 }

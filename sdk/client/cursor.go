@@ -310,5 +310,5 @@ func (u *Cursor) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("client: cursor %q of topic %q: %w", u.name, u.topic, err)
+	return about(u.topic, fmt.Sprintf("cursor %q", u.name), err)
 }

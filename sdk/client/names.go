@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/grpc"
@@ -22,6 +23,16 @@ func checkNames(names ...string) error {
 		}
 	}
 	return nil
+}
+
+// about says what was being done to a topic. It names the topic unless the
+// server has done so.
+func about(topic, doing string, err error) error {
+	name := fmt.Sprintf("topic %q", topic)
+	if strings.Contains(err.Error(), name) {
+		return fmt.Errorf("client: %s: %w", doing, err)
+	}
+	return fmt.Errorf("client: %s: %s: %w", doing, name, err)
 }
 
 // unary stands around every call with one answer.

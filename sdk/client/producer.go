@@ -147,7 +147,7 @@ func (p *Producer) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("client: produce to topic %q: %w", p.topic, err)
+	return about(p.topic, "produce", err)
 }
 
 // opened takes the server's answer to an open.

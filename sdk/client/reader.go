@@ -66,7 +66,7 @@ func (r *Reader) Batches(ctx context.Context) iter.Seq2[Batch, error] {
 				return
 			}
 			if err = t.again(ctx, r.client, err); err != nil {
-				yield(Batch{}, fmt.Errorf("client: read topic %q: %w", r.topic, err))
+				yield(Batch{}, about(r.topic, "read", err))
 				return
 			}
 		}
