@@ -28,6 +28,9 @@ type intake struct {
 	wake chan struct{} // holds a token when the committer should look again
 }
 
+// maxPendingUnits bounds what waits besides its bytes: entries may be empty.
+const maxPendingUnits = 1 << 20
+
 // change is a write that is not an add: a ledger's record, metadata.
 type change struct {
 	// grows says that the change is refused when adds are.
@@ -90,6 +93,9 @@ func (in *intake) refuses(l *ledger, batch sdk.Batch, size, tooLarge int) error 
 	if size > in.maxPendingBytes {
 		return l.wrap(fmt.Errorf("%w: a batch of %d bytes, the limit is %d", sdk.ErrTooLarge, size, in.maxPendingBytes))
 	}
+	if in.units+len(batch.Entries) > maxPendingUnits && in.units > 0 {
+		return l.wrap(fmt.Errorf("%w: %d entries are waiting to be written, the limit is %d", sdk.ErrBusy, in.units, maxPendingUnits))
+	}
 	if in.bytes+size > in.maxPendingBytes {
 		return l.wrap(fmt.Errorf("%w: %d bytes are waiting to be written, the limit is %d", sdk.ErrBusy, in.bytes, in.maxPendingBytes))
 	}
@@ -106,6 +112,9 @@ func (in *intake) change(c *change) error {
 	}
 	if c.grows && in.noAdds != nil {
 		return in.noAdds
+	}
+	if in.units >= maxPendingUnits {
+		return fmt.Errorf("%w: %d entries and changes are waiting to be written", sdk.ErrBusy, in.units)
 	}
 	in.changes = append(in.changes, c)
 	in.queued(1)

@@ -19,26 +19,12 @@ func (s *Store) Create(ctx context.Context, options sdk.CreateOptions) (sdk.Ledg
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
-	var id sdk.LedgerID
-	err := s.hand(ctx, &change{grows: true, put: func(batch *pebble.Batch) error {
-		id = s.nextLedger
-		s.nextLedger++
-		key := ledgerKey(id)
-		if err := batch.Set(key, record{last: sdk.NoEntry, labels: options.Labels}.encode(key), nil); err != nil {
-			return err
-		}
-		return putCounter(batch, nextLedgerKey, int64(s.nextLedger))
-	}})
-	if err != nil {
+	c := &creation{store: s, options: options}
+	if err := s.hand(ctx, &change{grows: true, put: c.put, done: c.done}); err != nil {
+		c.giveUp()
 		return nil, fmt.Errorf("create ledger: %w", err)
 	}
-	l := newLedger(id)
-	l.publish(sdk.LedgerState{LastConfirmed: sdk.NoEntry})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l.handles = 1
-	s.ledgers[id] = l
-	return &writer{reader: reader{store: s, ledger: l}}, nil
+	return &writer{reader: reader{store: s, ledger: c.ledger}}, nil
 }
 
 // Open implements [sdk.LedgerStore].

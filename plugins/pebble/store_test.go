@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -87,4 +88,59 @@ func TestEntriesAndMetadataOutliveTheStore(t *testing.T) {
 func TestManyEntriesSoonAfterTheStart(t *testing.T) {
 	s := mustOpen(t, memDir, pebble.Options{FS: vfs.NewMem()})
 	fill(t, mustCreate(t, s), 0, 400, 100<<10)
+}
+
+// A ledger that is recovered as soon as it can be found fences the writer that
+// Create is about to return.
+func TestAWriterIsFencedFromTheFirstMoment(t *testing.T) {
+	ctx := context.Background()
+	s := mustOpen(t, memDir, inMemory(vfs.NewMem()))
+	const ledgers = 300
+	var recovering sync.WaitGroup
+	recovering.Go(func() {
+		for after := sdk.LedgerID(-1); after < ledgers-1; {
+			ids, err := s.List(ctx, after, 10)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, id := range ids {
+				r, err := s.Open(ctx, id, sdk.OpenRecover)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r.Close()
+				after = id
+			}
+		}
+	})
+	acked := map[sdk.LedgerID]bool{}
+	for range ledgers {
+		w := mustCreate(t, s)
+		acked[w.ID()] = add(w, 0, []byte("x")) == nil
+		w.Close()
+	}
+	recovering.Wait()
+	for id, was := range acked {
+		if _, err := read(open(t, s, id, sdk.OpenRead), 0, 0); was != (err == nil) {
+			t.Errorf("ledger %d: acknowledged %v, read: %v", id, was, err)
+		}
+	}
+}
+
+// A Create whose context ends leaves no handle behind, whenever it ends.
+func TestACreateThatIsGivenUpLeavesNothingOpen(t *testing.T) {
+	s := mustOpen(t, memDir, inMemory(vfs.NewMem()))
+	for range 200 {
+		ctx, cancel := context.WithCancel(context.Background())
+		go cancel()
+		if w, err := s.Create(ctx, sdk.CreateOptions{}); err == nil {
+			w.Close()
+		}
+	}
+	mustCreate(t, s).Close() // All before it have ended.
+	if open := pebble.OpenLedgers(s); open != 0 {
+		t.Errorf("%d ledgers are still open", open)
+	}
 }
