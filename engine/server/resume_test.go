@@ -85,6 +85,10 @@ func TestNamedProducerGoesOn(t *testing.T) {
 		t.Errorf("a new producer has sequence %d", last)
 	}
 	h.sendAll(p, 0, 100)
+	// Or else it comes back after the restart and takes the name over again.
+	if err := p.Close(h.ctx()); err != nil {
+		t.Fatal(err)
+	}
 	h.cut()
 	h.start()
 	// Another process of the same name does not know how far the first got.
