@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -94,8 +95,10 @@ func TestManyEntriesSoonAfterTheStart(t *testing.T) {
 // Create is about to return.
 func TestAWriterIsFencedFromTheFirstMoment(t *testing.T) {
 	ctx := context.Background()
-	s := mustOpen(t, memDir, inMemory(vfs.NewMem()))
-	const ledgers = 300
+	o := inMemory(vfs.NewMem())
+	o.SyncDelay = time.Millisecond // A ledger can be found before Create returns.
+	s := mustOpen(t, memDir, o)
+	const ledgers = 100
 	var recovering sync.WaitGroup
 	recovering.Go(func() {
 		for after := sdk.LedgerID(-1); after < ledgers-1; {
