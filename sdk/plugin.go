@@ -13,7 +13,8 @@ type Plugin interface {
 	Info() Info
 
 	// Health reports whether the plugin can serve now: nil, or what is wrong.
-	// It answers within the context.
+	// A plugin that reads and does not write, because the medium is full or
+	// failed, says so. It answers within the context.
 	Health(ctx context.Context) error
 
 	// Close flushes, ends all that is in flight with [ErrClosed] or its result,

@@ -6,14 +6,19 @@ import "context"
 //
 // All methods may be called at the same time from many goroutines. Methods
 // with a context may block for as long as the medium takes and end early, with
-// the context's error, when the context does. After Close of the plugin every
-// method fails with [ErrClosed].
+// the context's error, when the context does; with one that has ended they do
+// nothing. After Close of the plugin every method fails with [ErrClosed].
+//
+// While the medium is full, batches and Create fail with [ErrFull]; reads go
+// on, and so do, as far as there is room, Seal, recovery and Delete. Once there
+// is room adds go on, to new ledgers, without anybody opening the store again.
 type LedgerStore interface {
 	// Create makes a new, empty, open ledger with an id that this store never
 	// gave before, and returns its one writer. When Create has returned, a
-	// crash does not lose the ledger. [ErrFull], [ErrUnavailable]. If Create
-	// fails, or its context ends, a ledger may exist that nobody knows; it is
-	// empty and shows in List.
+	// crash does not lose the ledger. Whoever finds the ledger in List before
+	// Create has returned and recovers it fences that writer. [ErrFull],
+	// [ErrUnavailable]. If Create fails, or its context ends, a ledger may exist
+	// that nobody knows; it is empty and shows in List.
 	Create(ctx context.Context, options CreateOptions) (LedgerWriter, error)
 
 	// Open returns a handle for reading. With [OpenRecover] the ledger is
@@ -23,15 +28,17 @@ type LedgerStore interface {
 	// closed at its last entry. Recovery may be repeated and may run at the
 	// same time from several callers; all see the same last entry. If recovery
 	// meets damage or a medium that cannot be read it fails with [ErrCorrupt]
-	// or [ErrUnavailable] and the ledger stays as it was: it is never closed
-	// early. With [OpenRead] nothing is changed; an open ledger shows what was
+	// or [ErrUnavailable] and the ledger is not closed: it is never closed
+	// early. Its earlier writer may be fenced all the same. With [OpenRead] nothing is changed; an open ledger shows what was
 	// acknowledged when the handle asks. [ErrLedgerNotFound].
 	Open(ctx context.Context, id LedgerID, mode OpenMode) (LedgerReader, error)
 
 	// Delete removes the ledger and its entries. A writer that is still at it
-	// gets [ErrFenced] or [ErrLedgerNotFound] from then on. Deleting what is
-	// not there is [ErrLedgerNotFound]. Reads in flight end with their entries
-	// or with [ErrLedgerNotFound].
+	// gets [ErrFenced] or [ErrLedgerNotFound] from then on, also if Delete then
+	// fails. Deleting what is not there is [ErrLedgerNotFound]. Reads in flight
+	// end with their entries or with [ErrLedgerNotFound]. The room may be given
+	// back later. A full medium does not refuse Delete as long as it can be
+	// written to at all.
 	Delete(ctx context.Context, id LedgerID) error
 
 	// List returns up to limit ids above after, rising; fewer than limit means
@@ -77,16 +84,19 @@ type LedgerWriter interface {
 	//
 	// After the first batch that fails, for whatever reason, every later one
 	// fails too and nothing of it becomes readable, unless recovery finds it
-	// written: the error is then [ErrUnknownOutcome]. The owner rolls to a new
-	// ledger.
+	// written: the error is then [ErrUnknownOutcome]. Batches behind one with an
+	// unknown outcome that were not handed to the medium fail with
+	// [ErrUnavailable]. The owner rolls to a new ledger.
 	Append(batch Batch)
 
 	// Seal ends writing: it waits until every batch that was handed over is
 	// acknowledged or failed, then closes the ledger at its last acknowledged
-	// entry and returns that entry's id ([NoEntry] if there is none). Later
-	// batches fail with [ErrClosed]. Sealing twice, also at once, gives the
-	// same answer. If somebody else recovered the ledger meanwhile: [ErrFenced].
-	// The handle goes on as a reader.
+	// entry and returns that entry's id ([NoEntry] if there is none). What of a
+	// failed batch lies beyond it never becomes readable. Later batches fail
+	// with [ErrClosed]. Sealing twice, also at once, gives the same answer, and
+	// sealing again after a failure or an ended context is how to find out. If
+	// somebody else recovered the ledger meanwhile: [ErrFenced]. The handle goes
+	// on as a reader.
 	Seal(ctx context.Context) (EntryID, error)
 }
 
@@ -134,9 +144,11 @@ type LedgerReader interface {
 	Read(ctx context.Context, r Range, done func(payloads [][]byte, err error))
 
 	// Close gives the handle up. It does not close the ledger and does not
-	// wait for reads in flight, which end by themselves. Calls afterwards fail
-	// with [ErrClosed]. Closing a writer's handle that was not sealed leaves
-	// the ledger open, for recovery. Closing twice is fine.
+	// wait for reads in flight, which end by themselves, nor for batches that
+	// were handed over, which are told their end as if it were open. Calls
+	// afterwards fail with [ErrClosed]; ID and State go on to answer. Closing a
+	// writer's handle that was not sealed leaves the ledger open, for recovery.
+	// Closing twice is fine.
 	Close() error
 }
 
