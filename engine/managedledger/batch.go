@@ -59,8 +59,23 @@ type batch struct {
 	sent  bool
 	err   error
 
+	// onePayload and oneCallback are the backings of a batch of one entry.
+	onePayload  [1][]byte
+	oneCallback [1]callback
+
 	// handed is the first hand-over. A further one gets a record of its own.
 	handed sentBatch
+}
+
+// newBatch makes a batch with room for some entries. What one entry needs is
+// part of it, because an add that meets an idle log is a batch by itself.
+func newBatch(entries int) *batch {
+	b := &batch{}
+	b.payloads, b.callbacks = b.onePayload[:0], b.oneCallback[:0]
+	if entries > 1 {
+		b.payloads = make([][]byte, 0, entries)
+	}
+	return b
 }
 
 // callback is an add that asked to be called.

@@ -63,7 +63,7 @@ func (q *intake) put(payloads [][]byte, bytes int64, done func(AddResult, error)
 		b = q.queue[n-1]
 	}
 	if b == nil || len(b.payloads)+len(payloads) > maxBatchEntries || b.bytes+bytes > maxBatchBytes {
-		b = &batch{payloads: make([][]byte, 0, max(len(payloads), q.sizeHint))}
+		b = newBatch(max(len(payloads), q.sizeHint))
 		q.queue = append(q.queue, b)
 	}
 	p := place{b, len(b.payloads)}
