@@ -32,7 +32,7 @@ func (c *Cursor) snapshot() cursorRecord {
 // encode returns the stored form.
 func (r *cursorRecord) encode() ([]byte, error) {
 	out := &recordpb.Cursor{
-		MarkDelete: &recordpb.Position{Ledger: int64(r.mark.Ledger), Entry: int64(r.mark.Entry)},
+		MarkDelete: storedPosition(r.mark),
 		Owner:      r.owner,
 	}
 	if len(r.ranges) > 0 {
@@ -61,7 +61,7 @@ func decodeCursor(value []byte) (cursorRecord, error) {
 	if p == nil || p.Ledger < 0 || p.Entry < int64(sdk.NoEntry) {
 		return cursorRecord{}, fmt.Errorf("%w: record of a cursor: mark-delete position %v", sdk.ErrCorrupt, p)
 	}
-	r := cursorRecord{mark: sdk.Position{Ledger: sdk.LedgerID(p.Ledger), Entry: sdk.EntryID(p.Entry)}, owner: in.Owner}
+	r := cursorRecord{mark: positionOf(p), owner: in.Owner}
 	for _, a := range in.Ranges {
 		if a.After < int64(sdk.NoEntry) || a.After >= a.UpTo {
 			return cursorRecord{}, fmt.Errorf("%w: record of a cursor: acknowledged range %v", sdk.ErrCorrupt, a)

@@ -38,10 +38,19 @@ func cursorPrefix(name string) string { return "cursor/" + url.PathEscape(name) 
 // cursorKey is the metadata key of a cursor's record.
 func cursorKey(name, cursor string) string { return cursorPrefix(name) + url.PathEscape(cursor) }
 
+// storedPosition returns the stored form of a position, positionOf reads it.
+func storedPosition(p sdk.Position) *recordpb.Position {
+	return &recordpb.Position{Ledger: int64(p.Ledger), Entry: int64(p.Entry)}
+}
+
+func positionOf(p *recordpb.Position) sdk.Position {
+	return sdk.Position{Ledger: sdk.LedgerID(p.Ledger), Entry: sdk.EntryID(p.Entry)}
+}
+
 // encode returns the stored form.
 func (r *record) encode() ([]byte, error) {
 	out := &recordpb.ManagedLedger{
-		LastConfirmed: &recordpb.Position{Ledger: int64(r.lac.Ledger), Entry: int64(r.lac.Entry)},
+		LastConfirmed: storedPosition(r.lac),
 		Terminated:    r.terminated,
 		Properties:    r.properties,
 		Owner:         r.owner,
@@ -49,7 +58,7 @@ func (r *record) encode() ([]byte, error) {
 		CreatedAt:     r.created.UnixNano(),
 	}
 	if r.trimmed != notTrimmed {
-		out.Trimmed = &recordpb.Position{Ledger: int64(r.trimmed.Ledger), Entry: int64(r.trimmed.Entry)}
+		out.Trimmed = storedPosition(r.trimmed)
 	}
 	for _, s := range r.ledgers {
 		l := &recordpb.Ledger{Id: int64(s.id), Entries: s.entries, Bytes: s.bytes}
@@ -81,10 +90,10 @@ func decodeRecord(value []byte) (record, error) {
 		created:    time.Unix(0, in.CreatedAt),
 	}
 	if p := in.LastConfirmed; p != nil {
-		r.lac = sdk.Position{Ledger: sdk.LedgerID(p.Ledger), Entry: sdk.EntryID(p.Entry)}
+		r.lac = positionOf(p)
 	}
 	if p := in.Trimmed; p != nil {
-		r.trimmed = sdk.Position{Ledger: sdk.LedgerID(p.Ledger), Entry: sdk.EntryID(p.Entry)}
+		r.trimmed = positionOf(p)
 	}
 	for _, l := range in.Ledgers {
 		s := ledgerSpan{id: sdk.LedgerID(l.Id), entries: l.Entries, bytes: l.Bytes}
