@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidemark-engine/tidemark/sdk"
 	tidemarkv1 "github.com/tidemark-engine/tidemark/sdk/proto/tidemark/v1"
+	"github.com/tidemark-engine/tidemark/sdk/reason"
 	"github.com/tidemark-engine/tidemark/sdk/wire"
 )
 
@@ -63,8 +64,12 @@ func (w *web) publish(r http.ResponseWriter, q *http.Request, topic string) erro
 		if err == nil && len(request.Messages) > 0 {
 			err = w.appendSome(q.Context(), request, &answer)
 		}
+		if err = wire.Error(err); err != nil && answer.Messages > 0 {
+			// Not wrapped: of an error with a status only the status would go out.
+			err = reason.Error(reason.Of(err), fmt.Sprintf("after %d messages that are stored: %v", answer.Messages, err))
+		}
 		if err != nil {
-			return fmt.Errorf("after %d messages that are stored: %w", answer.Messages, wire.Error(err))
+			return err
 		}
 	}
 	r.Header().Set("Content-Type", "application/json")

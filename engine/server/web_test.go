@@ -132,6 +132,21 @@ func TestHTTPLines(t *testing.T) {
 	if status, body := h.ask("POST", "/v1/topics/demo/lines", strings.Repeat("x", 300<<10)); status != 400 || !strings.Contains(body, "TOO_LARGE") {
 		t.Errorf("a line that is too long: %d %.300s", status, body)
 	}
+	// Bodies are stored in parts: whoever sent one hears how much of it is there.
+	if err := c.CreateTopic(h.ctx(), "small", map[string]string{"max-entry-size": "1KiB"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{2 << 10, 300 << 10} { // too long for the topic, and for any
+		if status, body := h.ask("POST", "/v1/topics/small/lines", strings.Repeat("x\n", 1500)+strings.Repeat("x", size)); status != 400 ||
+			!strings.Contains(body, "after 1000 messages that are stored: ") || !strings.Contains(body, "TOO_LARGE") {
+			t.Errorf("a line that is too long behind others: %d %.300s", status, body)
+		}
+	}
+	for _, text := range []string{strings.Repeat("x\n", 1500), strings.Repeat("x\n", 10)} {
+		if status, body := h.ask("POST", "/v1/topics/nosuch/lines", text); status != 404 || !strings.Contains(body, "TOPIC_NOT_FOUND") || strings.Contains(body, "stored") {
+			t.Errorf("no such topic: %d %.300s", status, body)
+		}
+	}
 }
 
 // Every route refuses parameters that it does not know, and changes nothing.
