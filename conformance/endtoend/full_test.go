@@ -113,3 +113,40 @@ func TestS049S051RestartOnAFullDisk(t *testing.T) {
 	}
 	noTrace(t, d.log.String())
 }
+
+// TestS050DeletingMakesRoom fills a volume and makes room by removing a topic,
+// without a restart.
+func TestS050DeletingMakesRoom(t *testing.T) {
+	volume := smallVolume(t, "160m") // the store keeps a few of its logs, to write over
+	d := serve(t, filepath.Join(volume, "data"), "127.0.0.1:0", forSmallVolume...)
+	must(t, d.addresses.GRPC, nil, "topic", "create", "large")
+	must(t, d.addresses.GRPC, nil, "topic", "create", "small")
+	must(t, d.addresses.GRPC, strings.NewReader("one\n"), "produce", "small")
+	produceUntilFull(t, d, "large", manyLines(2_000_000))
+	must(t, d.addresses.GRPC, nil, "topic", "delete", "large")
+	eventually(t, startLimit, "ready again, now that a topic is gone", func() bool {
+		code, _ := d.status("/readyz")
+		return code == 200
+	})
+	must(t, d.addresses.GRPC, strings.NewReader("two\n"), "produce", "small")
+	if got := whole(t, d.addresses.GRPC, "small"); string(got) != "one\ntwo\n" {
+		t.Errorf("the small topic holds %q", got)
+	}
+}
+
+// TestS049NothingLeft starts a daemon again on a volume on which another file
+// has taken all that was left. What is there can be read.
+func TestS049NothingLeft(t *testing.T) {
+	volume, lines := smallVolume(t, "96m"), manyLines(1_000_000)
+	data := filepath.Join(volume, "data")
+	d := serve(t, data, "127.0.0.1:0", forSmallVolume...)
+	must(t, d.addresses.GRPC, nil, "topic", "create", "demo")
+	count := produceUntilFull(t, d, "demo", lines)
+	fill(t, filepath.Join(volume, "filler"), 0)
+	d.kill()
+	fill(t, filepath.Join(volume, "more"), 0) // the kill may have given back a little
+	noTrace(t, d.log.String())
+	d = serve(t, data, "127.0.0.1:0", forSmallVolume...)
+	wantPrefix(t, whole(t, d.addresses.GRPC, "demo"), lines, count)
+	noTrace(t, d.log.String())
+}
