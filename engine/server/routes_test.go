@@ -1,10 +1,16 @@
 package server_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+
+	"github.com/tidemark-engine/tidemark/sdk/reason"
+	"github.com/tidemark-engine/tidemark/sdk/wire"
 )
 
 // routes lists the routes below /v1 as METHOD PATH: those of http.yaml, and
@@ -29,4 +35,23 @@ func routes(t *testing.T) []string {
 		}
 	}
 	return all
+}
+
+// The reference names every route, and every reason with its status.
+func TestHTTPReference(t *testing.T) {
+	text, err := os.ReadFile("../../docs/http.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, route := range append(routes(t), "GET /", "GET /livez", "GET /readyz", "GET /metrics") {
+		if !strings.Contains(string(text), "`"+route+"`") {
+			t.Errorf("docs/http.md does not name %s", route)
+		}
+	}
+	for _, r := range reason.All() {
+		row := fmt.Sprintf(`(?m)^\| %d \|.*`+"`%s`", runtime.HTTPStatusFromCode(wire.Code(r)), r)
+		if !regexp.MustCompile(row).Match(text) {
+			t.Errorf("docs/http.md does not name %s with status %d", r, runtime.HTTPStatusFromCode(wire.Code(r)))
+		}
+	}
 }

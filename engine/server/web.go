@@ -162,7 +162,8 @@ GET  /v1/topics/NAME/entries             read as JSON, an object a line
 GET  /v1/topics/NAME/cursors             list cursors
 GET  /metrics  /livez  /readyz
 
-A slash in a name is written %%2F.
+A slash in a name is written %%2F. All routes, with examples, and all errors: docs/http.md
+in the source.
 `
 
 // serve serves until shutdown.
