@@ -67,6 +67,9 @@ func (r *reader) Read(ctx context.Context, e sdk.Range, done func([][]byte, erro
 
 func read(ctx context.Context, s *Script, inner sdk.LedgerReader, e sdk.Range, done func([][]byte, error)) {
 	step := s.step(Read)
+	if step.Panic {
+		panic("scripted panic")
+	}
 	step.Hold.pass(func() {
 		if step.Before != nil {
 			step.HoldReply.pass(func() { done(nil, step.Before) })
