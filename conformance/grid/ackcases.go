@@ -102,6 +102,30 @@ func ackCases() []kase {
 			b.settle()
 			b.these(r.entries(), []int{8})
 		}},
+		{"10 all of it acknowledged while the read is in flight, nothing behind", "a read that waits goes on waiting", func(b *bed) {
+			at := b.add(3)
+			b.forget()
+			c := b.cursor()
+			gate := b.holdRead()
+			r := b.read(c, 10, waiting)
+			b.settle()
+			b.reached(gate)
+			b.acknowledge(c, at...)
+			gate.Open()
+			b.settle()
+			r.waits()
+			b.add(1)
+			r.yields(3, 3)
+		}},
+		{"11 the caller skips all, nothing behind", "a read that waits goes on waiting", func(b *bed) {
+			at := b.add(3)
+			c := b.cursor()
+			r := b.read(c, 10, managedledger.ReadOptions{Wait: true, Skip: func(p sdk.Position) bool { return !p.After(at[2]) }})
+			b.settle()
+			r.waits()
+			b.add(1)
+			r.yields(3, 3)
+		}},
 		{"11 the caller skips every second entry", "the others", func(b *bed) {
 			b.add(5)
 			b.add(4)

@@ -66,6 +66,10 @@ func ledgerCases() []kase {
 			r = b.read(c, 10, plain)
 			b.settle()
 			mustBe(b, "gone, said again", r.result.Gone, false)
+			c.Rewind()
+			r = b.read(c, 10, plain)
+			b.settle()
+			mustBe(b, "gone, said after a rewind", r.result.Gone, false)
 		}},
 		{"05 several empty ledgers", "skipped without opening them", func(b *bed) { emptyLedgers(b) }},
 		{"22 roll between two ledger reads", "no duplicate and no gap", func(b *bed) {

@@ -97,6 +97,25 @@ func tailCases() []kase {
 			mustBe(b, "called back", r.calls == 1, !r.cancelled)
 			b.same(append(numbers(r.result.Entries), b.drain(c, 10)...), 0, 0)
 		}},
+		{"cancelled while the store reads", "its callback comes, if need be with nothing", func(b *bed) {
+			at := b.add(2)
+			b.forget()
+			c := b.cursor()
+			gate := b.holdRead()
+			r := b.read(c, 10, waiting)
+			b.settle()
+			b.reached(gate)
+			mustBe(b, "cancelled", c.CancelWait(), false)
+			b.acknowledge(c, at...)
+			gate.Open()
+			b.settle()
+			r.yields(1, 0)
+			r = b.read(c, 10, waiting)
+			b.settle()
+			r.waits()
+			b.add(1)
+			r.yields(2, 2)
+		}},
 		{"callbacks that read on", "nested at most so deep, and all is read", func(b *bed) {
 			for range 8 {
 				b.add(5)

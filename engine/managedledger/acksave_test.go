@@ -83,6 +83,11 @@ func TestAcknowledgedTwice(t *testing.T) {
 	first := later(func() error { return c.Acknowledge(h.ctx(), where[0]) })
 	got(t, "the write", held.Reached())
 	second := later(func() error { return c.Acknowledge(h.ctx(), where[0]) })
+	eventually(t, m, "the second waits", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.saver.waiting) == 1
+	})
 	select {
 	case err := <-second:
 		t.Fatalf("the second is answered before the write has ended: %v", err)

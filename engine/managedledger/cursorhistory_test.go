@@ -103,7 +103,7 @@ func newCursorHistory(t *testing.T, seed uint64) *cursorHistory {
 
 // choose makes the three choices of a read anew.
 func (y *cursorHistory) choose() {
-	policies, strategies := readpolicies.Builtin().All(), scheduling.Builtin().All()
+	policies, strategies := append(readpolicies.Builtin().All(), wrongPolicies()...), scheduling.Builtin().All()
 	y.config.ReadPolicy = policies[y.rand.IntN(len(policies))]
 	y.config.Submission = strategies[y.rand.IntN(len(strategies))]
 	y.config.Placement = scheduling.Placements()[y.rand.IntN(2)]

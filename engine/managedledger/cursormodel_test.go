@@ -18,6 +18,9 @@ func (y *cursorHistory) read() {
 	o := ReadOptions{Wait: y.rand.IntN(2) == 0}
 	c := y.c
 	err := c.ReadAsync(limit, o, func(r ReadResult, err error) {
+		if err == nil && len(r.Entries) == 0 && (o.Wait || c.HasMore()) {
+			y.t.Errorf("nothing handed over; waits %t, more %t", o.Wait, c.HasMore())
+		}
 		y.tell(func() {
 			if y.c == c { // else its owner has crashed
 				y.got(r, err)

@@ -173,9 +173,27 @@ func (op *readOp) locate() (outlook, error) {
 		op.run.Last = min(op.run.Last, to.Entry)
 	}
 	if r.acks != nil {
-		op.run, _ = r.acks.FirstRun(op.run)
+		op.run = wantedRun(r.acks, op.run)
 	}
 	return toRead, nil
+}
+
+// maxHole is how many acknowledged entries are read with those around them, and
+// left out when they have come, instead of beginning another ledger read.
+const maxHole = 32
+
+// wantedRun returns the first run of within that is not acknowledged, and what
+// follows it behind small holes.
+func wantedRun(acks *ackset.Set, within ackset.Range) ackset.Range {
+	run, _ := acks.FirstRun(within)
+	for run.Last < within.Last {
+		next, more := acks.FirstRun(ackset.Range{Ledger: run.Ledger, First: run.Last + 1, Last: within.Last})
+		if !more || next.First-run.Last > maxHole {
+			break
+		}
+		run.Last = next.Last
+	}
+	return run
 }
 
 // narrow cuts the run to its first part that the caller does not skip; false if
