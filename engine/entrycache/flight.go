@@ -81,7 +81,7 @@ func (f *flight) submit() {
 			f.finish(nil, err)
 		}
 	}()
-	err = f.start(f)
+	err = refused(f.start(f))
 }
 
 // Run starts the storage read.
@@ -93,8 +93,9 @@ func (f *flight) Run() {
 	f.handle.Read(f.ctx, f.what, f.finish)
 }
 
-// Failed ends the read when its start panicked.
-func (f *flight) Failed(err error) { f.finish(nil, err) }
+// Failed ends the read when its start panicked, or no task was taken for it
+// when its turn came.
+func (f *flight) Failed(err error) { f.finish(nil, refused(err)) }
 
 // abandon ends a flight for which nobody waits any more. If the storage read is
 // under way, its bytes count until it has really ended.

@@ -94,7 +94,7 @@ func (l *limiter) leave(f *flight) {
 
 // admit starts the reads at the head of the queue for which there is room.
 func (l *limiter) admit() {
-	var refused []*flight
+	var rejected []*flight // by the executor
 	var why error
 	l.mu.Lock()
 	if l.admitting {
@@ -108,12 +108,12 @@ func (l *limiter) admit() {
 		l.mu.Lock()
 		if err != nil {
 			l.give(f)
-			refused, why = append(refused, f), err
+			rejected, why = append(rejected, f), refused(err)
 		}
 	}
 	l.admitting = false
 	l.mu.Unlock()
-	for _, f := range refused {
+	for _, f := range rejected {
 		f.finish(nil, why)
 	}
 }

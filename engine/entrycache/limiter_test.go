@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/tidemark-engine/tidemark/scheduling"
 	"github.com/tidemark-engine/tidemark/sdk"
 )
 
@@ -134,7 +133,7 @@ func TestLimiterEndsAllWhenTheExecutorIsClosed(t *testing.T) {
 	s.one(t).all()
 	first.want(t, 1, 0, 1)
 	for _, o := range waiting {
-		if o.calls != 1 || !errors.Is(o.err, scheduling.ErrClosed) {
+		if o.calls != 1 || !errors.Is(o.err, sdk.ErrClosed) {
 			t.Fatalf("ended %d times with %v", o.calls, o.err)
 		}
 	}

@@ -2,6 +2,7 @@ package entrycache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tidemark-engine/tidemark/scheduling"
@@ -71,7 +72,8 @@ type reader struct {
 //
 // A storage read ends early only when the contexts of all who wait for it have
 // ended; each of them gets the error of its own context at once. Other errors
-// reach all who wait. [sdk.ErrBusy] if too many reads wait for room.
+// reach all who wait. [sdk.ErrBusy] if too many reads wait for room, or the
+// scheduler takes no more tasks.
 func (c *Cache) Read(ctx context.Context, request ReadRequest, start func(scheduling.Task) error, done func(payloads [][]byte, err error)) {
 	if r := request.Range; r.First < 0 || r.Last < r.First || r.MaxBytes < 0 {
 		done(nil, fmt.Errorf("read of entries %d to %d, at most %d bytes: %w", r.First, r.Last, r.MaxBytes, sdk.ErrInvalid))
@@ -170,6 +172,18 @@ func (r *reader) end(payloads [][]byte, err error) {
 // somebody else's read.
 func (c *Cache) retry(r *reader) {
 	if err := c.executor.Go(scheduling.TaskFunc(func() { c.find(r, false) })); err != nil {
-		r.end(nil, err)
+		r.end(nil, refused(err))
 	}
+}
+
+// refused puts what a lane or executor says that took no task into the words
+// that callers of a store know; other errors stay as they are.
+func refused(err error) error {
+	switch {
+	case errors.Is(err, scheduling.ErrFull):
+		return fmt.Errorf("%w: %w", sdk.ErrBusy, err)
+	case errors.Is(err, scheduling.ErrClosed):
+		return fmt.Errorf("%w: %w", sdk.ErrClosed, err)
+	}
+	return err
 }

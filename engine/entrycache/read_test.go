@@ -103,13 +103,24 @@ func TestReadCutsByBytes(t *testing.T) {
 
 func TestReadFailsWhenItCannotStart(t *testing.T) {
 	c, s := newCache(t, nil), newStorage(1)
-	o := &outcome{}
-	c.Read(background, ReadRequest{Reader: s}, func(scheduling.Task) error { return scheduling.ErrClosed }, o.end)
-	if o.calls != 1 || !errors.Is(o.err, scheduling.ErrClosed) {
-		t.Fatalf("ended %d times with %v", o.calls, o.err)
+	for refusal, want := range map[error]error{scheduling.ErrClosed: sdk.ErrClosed, scheduling.ErrFull: sdk.ErrBusy} {
+		for name, start := range map[string]func(scheduling.Task) error{
+			"at once": func(scheduling.Task) error { return refusal },
+			"later": func(task scheduling.Task) error {
+				task.(scheduling.Failer).Failed(refusal)
+				return nil
+			},
+		} {
+			o := &outcome{}
+			c.Read(background, ReadRequest{Reader: s}, start, o.end)
+			if o.calls != 1 || !errors.Is(o.err, refusal) || !errors.Is(o.err, want) {
+				t.Fatalf("refused %s: ended %d times with %v, want %v", name, o.calls, o.err, want)
+			}
+		}
 	}
+	o := &outcome{}
 	c.Read(background, ReadRequest{Reader: s, Range: sdk.Range{First: 3, Last: 2}}, here, o.end)
-	if o.calls != 2 || !errors.Is(o.err, sdk.ErrInvalid) {
+	if o.calls != 1 || !errors.Is(o.err, sdk.ErrInvalid) {
 		t.Fatalf("ended %d times with %v", o.calls, o.err)
 	}
 	if st := c.Stats(); st.ReadsInFlight != 0 {
