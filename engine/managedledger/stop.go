@@ -29,8 +29,8 @@ func (m *ManagedLedger) fence(cause error) {
 	m.log.Warn("managed ledger lost to another owner", "error", cause)
 	m.intake.close(err)
 	m.cancel()
+	m.publish(func(v *view) { v.state = state }) // before anybody hears of it
 	m.stop(err)
-	m.publish(func(v *view) { v.state = state })
 	m.waiters.wakeAll()
 	m.handles.close(err)
 }
@@ -65,9 +65,10 @@ func (m *ManagedLedger) stop(err error) {
 	l := &m.lanes
 	l.jobs.stopped = err
 	if !errors.Is(err, ErrClosed) {
-		m.abandon(l.writing, err)
+		writing := l.writing
+		l.writing = nil // what its answers say is no reason to seal it
+		m.abandon(writing, err)
 		m.abandon(l.old, err)
-		l.writing = nil
 	}
 	for _, b := range l.resend {
 		m.fail(b, err)

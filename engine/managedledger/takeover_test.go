@@ -27,6 +27,24 @@ func TestS003LedgerDeletedUnderItsWriter(t *testing.T) {
 	}
 }
 
+// Whoever hears that the log is lost sees it in its state.
+func TestStateIsFencedWhenAddsHear(t *testing.T) {
+	h := newHouse(t)
+	m := h.open("log")
+	defer h.close(m)
+	at := h.add(m, "0")
+	if err := h.ledgers.Inner.Delete(h.ctx(), at[0].Ledger); err != nil {
+		t.Fatal(err)
+	}
+	states := make(chan State, 1)
+	if err := m.AddAsync([][]byte{[]byte("1")}, func(AddResult, error) { states <- m.State() }); err != nil {
+		t.Fatal(err)
+	}
+	if state := got(t, "add", states); state != StateFenced {
+		t.Errorf("the add hears of it while the state is %s", state)
+	}
+}
+
 func TestS038FormerOwnerStops(t *testing.T) {
 	h := newHouse(t)
 	a := h.open("log")
