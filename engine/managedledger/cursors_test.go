@@ -289,61 +289,6 @@ func TestS025ConsumedLedgerGoesWithoutTraffic(t *testing.T) {
 	h.close(m)
 }
 
-// A seek back keeps what it leads to, from the moment when it is asked for.
-func TestSeekBackDuringTrim(t *testing.T) {
-	h := newHouse(t)
-	h.config.MaxEntriesPerLedger = 3
-	h.config.RetentionBytes, h.config.RetentionTime = -1, -1
-	m := h.open("log")
-	defer h.close(m)
-	where := h.add(m, numbered(0, 8)...)
-	eventually(t, m, "rolled", func() bool { return len(m.Stats().Ledgers) == 3 && m.State() == StateOpen })
-	c := h.cursor(m, "c")
-	if err := c.AcknowledgeUpTo(h.ctx(), where[7]); err != nil {
-		t.Fatal(err)
-	}
-
-	// Not written down yet, and heeded.
-	held := scripted.NewGate()
-	h.metadata.Next(scripted.Put, scripted.Step{Hold: held})
-	sought := later(func() error { return c.Seek(h.ctx(), At(where[4])) })
-	got(t, "the write", held.Reached())
-	if n := m.removable(true); n != 1 {
-		t.Errorf("%d ledgers may go, want 1", n)
-	}
-	held.Open()
-	if err := got(t, "the seek", sought); err != nil {
-		t.Fatal(err)
-	}
-
-	// What is just going is not there any more.
-	held = scripted.NewGate()
-	h.metadata.Next(scripted.Put, scripted.Step{Hold: held})
-	trimmed := later(func() error {
-		_, err := m.trim(h.ctx(), true)
-		return err
-	})
-	got(t, "the write of the trim", held.Reached())
-	if err := c.Seek(h.ctx(), Earliest()); err != nil {
-		t.Fatal(err)
-	}
-	late, err := m.OpenCursor(h.ctx(), "late", CursorOptions{Durable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	held.Open()
-	if err := got(t, "the trim", trimmed); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []*Cursor{c, late} {
-		r, err := c.Read(h.ctx(), Max{Entries: 10})
-		if err != nil || r.Gone {
-			t.Errorf("%s: gone %t, %v", c.Name(), r.Gone, err)
-		}
-		equal(t, c.Name(), r.payloads(), numbered(3, 5))
-	}
-}
-
 // A former owner that has not noticed cannot write a cursor any more: its
 // acknowledgements fail, and this owner's do not.
 func TestFormerOwnerCannotAcknowledge(t *testing.T) {
