@@ -214,6 +214,32 @@ func TestDiskFullAndRoomAgain(t *testing.T) {
 	}
 }
 
+// An add that is made upon the answer to one that failed is the next one, and
+// tries again.
+func TestAddUponAFailureTriesAgain(t *testing.T) {
+	h := newHouse(t)
+	m := h.open("log")
+	defer h.close(m)
+	h.add(m, "0")
+	h.ledgers.Next(scripted.Append, scripted.Step{Before: sdk.ErrFull})
+	h.ledgers.Next(scripted.Create, scripted.Step{Before: sdk.ErrFull})
+	second := make(chan error, 1)
+	err := m.AddAsync([][]byte{[]byte("1")}, func(_ AddResult, err error) {
+		if !errors.Is(err, sdk.ErrFull) {
+			t.Errorf("the first add: %v", err)
+		}
+		if err := m.AddAsync([][]byte{[]byte("2")}, func(_ AddResult, err error) { second <- err }); err != nil {
+			second <- err
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := got(t, "add", second); err != nil {
+		t.Errorf("the add upon it: %v", err)
+	}
+}
+
 // A store that cannot be recovered leaves the outcome unknown; when it can, what
 // it had stored is there, and the log goes on behind it.
 func TestRecoveryOfTheFailedLedgerFails(t *testing.T) {

@@ -238,7 +238,11 @@ func (m *ManagedLedger) resendAll() {
 func (m *ManagedLedger) rollFailed(err error) {
 	l := &m.lanes
 	m.log.Warn("no ledger to write to", "error", err)
-	l.wanted = false
+	// What waits is taken before anybody is answered: the add that somebody
+	// makes upon an answer is the next one.
+	l.wanted, l.stalled = false, false
+	m.intake.failed()
+	queued := m.intake.take(nil)
 	m.publish(func(v *view) { v.state = StateWriteFailed })
 	if l.old != nil && !l.old.settled {
 		for _, s := range l.old.sent {
@@ -247,11 +251,11 @@ func (m *ManagedLedger) rollFailed(err error) {
 		l.old.sent = nil
 		m.sentAt.Store(0)
 	}
-	for _, b := range l.resend {
+	resend := l.resend
+	l.resend = nil
+	for _, b := range append(resend, queued...) {
 		m.fail(b, err)
 	}
-	l.resend = nil
-	m.failQueued(err)
 	m.waiters.wakeAll()
 }
 
