@@ -82,10 +82,13 @@ func (c *Cursor) write() {
 	s.queued = false
 	s.taken = append(s.taken, s.waiting...)
 	s.waiting = nil
-	record := c.snapshot()
+	record, cut := c.snapshot()
 	s.dirty = false
 	version := s.version
 	c.mu.Unlock()
+	if cut {
+		c.warnCut()
+	}
 
 	version, err := c.put(record, version)
 	if err == nil {

@@ -17,16 +17,19 @@ type cursorRecord struct {
 	owner  string
 }
 
-// snapshot returns what is to be stored now. Called with mu.
-func (c *Cursor) snapshot() cursorRecord {
-	limit := c.m.config().MaxAckRanges
-	ranges, leftOut := c.acks.Snapshot(limit)
-	if leftOut > 0 && c.saver.leftOut == 0 {
-		c.m.log.Warn("too many ranges of acknowledged entries; those left out come again after a crash",
-			"cursor", c.name, "limit", limit, "left out", leftOut)
-	}
+// snapshot returns what is to be stored now, and whether that leaves something
+// out for the first time. Called with mu.
+func (c *Cursor) snapshot() (r cursorRecord, cut bool) {
+	ranges, leftOut := c.acks.Snapshot(c.m.config().MaxAckRanges)
+	cut = leftOut > 0 && c.saver.leftOut == 0
 	c.saver.leftOut = leftOut
-	return cursorRecord{mark: c.acks.MarkDelete(), ranges: ranges, owner: c.m.cursors.owner}
+	return cursorRecord{mark: c.acks.MarkDelete(), ranges: ranges, owner: c.m.cursors.owner}, cut
+}
+
+// warnCut says, once for each time that the limit is crossed, what that means.
+func (c *Cursor) warnCut() {
+	c.m.log.Warn("too many ranges of acknowledged entries; those left out come again after a crash",
+		"cursor", c.name, "limit", c.m.config().MaxAckRanges)
 }
 
 // encode returns the stored form.

@@ -65,7 +65,10 @@ func (c *Cursor) takeOver(ctx context.Context) error {
 		if err != nil {
 			break
 		}
-		record := c.snapshot()
+		record, cut := c.snapshot()
+		if cut {
+			c.warnCut()
+		}
 		value, wrong := record.encode()
 		if wrong != nil {
 			return wrong
