@@ -156,3 +156,54 @@ func BenchmarkCatchUp(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAcknowledge measures single acknowledgements, each answered when it
+// is durable, in the order in which 20 consumers would send them.
+func BenchmarkAcknowledge(b *testing.B) {
+	store, err := pebble.Open(b.TempDir(), pebble.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	h := bench(b, store)
+	m := h.open("log")
+	const entries, consumers = 200_000, 20
+	payloads := make([][]byte, 2000)
+	for i := range payloads {
+		payloads[i] = make([]byte, 16)
+	}
+	var where []sdk.Position
+	for range entries / len(payloads) {
+		r, err := m.Add(h.ctx(), payloads...)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range r.Spans()[0].Count {
+			where = append(where, sdk.Position{Ledger: r.First().Ledger, Entry: r.First().Entry + sdk.EntryID(i)})
+		}
+	}
+	c := h.cursor(m, "c")
+	var answers sync.WaitGroup
+	done := func(err error) {
+		if err != nil {
+			b.Error(err)
+		}
+		answers.Done()
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		n := i % entries
+		if n == 0 {
+			answers.Wait()
+			if err := c.Seek(h.ctx(), Earliest()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		// Each consumer has runs of 50, and is at another place than the others.
+		block, at := n/(50*consumers), n%(50*consumers)
+		index := block*50*consumers + at%consumers*50 + at/consumers
+		answers.Add(1)
+		c.AcknowledgeAsync(where[index:index+1], nil, done)
+	}
+	answers.Wait()
+	h.close(m)
+}
